@@ -1,0 +1,1 @@
+"""Benchmarks of Penstock against its peers: ``python -m benchmarks``."""

@@ -1,0 +1,5 @@
+"""Flink's stateful stream processing for Python, on Apache Spark."""
+
+from penstock._version import __version__
+
+__all__ = ["__version__"]

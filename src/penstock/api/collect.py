@@ -1,0 +1,33 @@
+"""Results on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+__all__ = ["CloseableIterator"]
+
+
+class CloseableIterator(Generic[T]):
+    """Iterates over a job's results; closing it (or leaving its `with`) stops the job."""
+
+    def __init__(self, values: Iterator[T], close: Callable[[], None]) -> None:
+        self._values = values
+        self._close = close
+
+    def __iter__(self) -> Iterator[T]:
+        return self
+
+    def __next__(self) -> T:
+        return next(self._values)
+
+    def __enter__(self) -> CloseableIterator[T]:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._close()

@@ -1,0 +1,259 @@
+"""Streams: what a program is written with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from penstock.api.draft import Draft, Feed
+from penstock.api.wrap import KeyedTransform, RollingReduce, as_call, transform_spec
+from penstock.core.errors import ProgramError
+from penstock.core.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    Function,
+    KeyedProcessFunction,
+    KeySelector,
+    MapFunction,
+    Partitioner,
+    ProcessFunction,
+    ReduceFunction,
+)
+from penstock.core.output_tag import OutputTag
+from penstock.core.partition import (
+    Broadcast,
+    Custom,
+    Exchange,
+    Forward,
+    Global,
+    Hash,
+    Rebalance,
+    Rescale,
+    Shuffle,
+)
+from penstock.core.sink import Sink
+from penstock.core.specs import (
+    CollectSpec,
+    KeyedProcessSpec,
+    OperatorSpec,
+    ProcessSpec,
+    SinkSpec,
+    TimestampsSpec,
+)
+from penstock.core.types import TypeInformation
+from penstock.core.watermark import WatermarkStrategy
+from penstock.graph.stream_graph import ChainStrategy
+
+if TYPE_CHECKING:
+    from penstock.api.collect import CloseableIterator
+    from penstock.api.environment import StreamExecutionEnvironment
+
+T = TypeVar("T")
+
+__all__ = ["DataStream", "DataStreamSink", "KeyedStream"]
+
+
+class _Named:
+    """Settings shared by streams and sinks; they apply to the operator just added."""
+
+    _draft: Draft
+
+    def get_name(self) -> str:
+        return self._draft.name
+
+    def name(self, name: str):  # type: ignore[no-untyped-def]
+        """Shown in plans, metrics and errors."""
+        self._draft.name = name
+        return self
+
+    def uid(self, uid: str):  # type: ignore[no-untyped-def]
+        """Under which the operator's state is found again after the program changed."""
+        if not isinstance(uid, str) or not uid:
+            raise ProgramError(f"Operator '{self._draft.name}': a uid is a non-empty string, got {uid!r}")
+        self._draft.uid = uid
+        return self
+
+    def set_parallelism(self, parallelism: int):  # type: ignore[no-untyped-def]
+        """How many subtasks run the operator."""
+        if not isinstance(parallelism, int) or parallelism < 1:
+            raise ProgramError(f"Operator '{self._draft.name}': parallelism must be at least 1, got {parallelism!r}")
+        self._draft.parallelism = parallelism
+        return self
+
+    def set_description(self, description: str):  # type: ignore[no-untyped-def]
+        """A longer text for plans."""
+        self._draft.description = description
+        return self
+
+    def disable_chaining(self):  # type: ignore[no-untyped-def]
+        """Run the operator in a task of its own."""
+        self._draft.chain = ChainStrategy.NEVER
+        return self
+
+
+class DataStream(_Named, Generic[T]):
+    """A stream of records. Methods add operators to the program; nothing runs before `execute` (P1)."""
+
+    def __init__(self, env: StreamExecutionEnvironment, feeds: tuple[Feed, ...]) -> None:
+        self._env = env
+        self._feeds = feeds
+
+    @property
+    def _draft(self) -> Draft:  # type: ignore[override]
+        return self._feeds[0].source
+
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        return self._env
+
+    def start_new_chain(self) -> DataStream[T]:
+        """Begin a task with this operator."""
+        self._draft.chain = ChainStrategy.HEAD
+        return self
+
+    def force_non_parallel(self) -> DataStream[T]:
+        self._draft.parallelism = 1
+        return self
+
+    def set_max_parallelism(self, max_parallelism: int) -> DataStream[T]:
+        self._draft.max_parallelism = max_parallelism
+        return self
+
+    # -- operators --------------------------------------------------------------------------------
+
+    def map(
+        self, func: Callable[[T], Any] | MapFunction, output_type: TypeInformation | None = None
+    ) -> DataStream[Any]:
+        """One record in, one out."""
+        return self._transform("map", "Map", func)
+
+    def flat_map(
+        self, func: Callable[[T], Any] | FlatMapFunction, output_type: TypeInformation | None = None
+    ) -> DataStream[Any]:
+        """One record in, any number out."""
+        return self._transform("flat_map", "FlatMap", func)
+
+    def filter(self, func: Callable[[T], bool] | FilterFunction) -> DataStream[T]:
+        """Keep the records that `func` answers true for."""
+        return self._transform("filter", "Filter", func)
+
+    def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
+        return self._add(name, transform_spec(operation, func))
+
+    def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream[Any]:
+        """See each record with its timestamp and the clocks."""
+        if isinstance(func, KeyedProcessFunction):
+            raise ProgramError(
+                f"process() with {type(func).__name__}, a KeyedProcessFunction, needs a keyed stream: call key_by first"
+            )
+        return self._add("Process", ProcessSpec(_instance(func, ProcessFunction, "process()")))
+
+    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
+        """Give records their event time and the stream its watermarks."""
+        strategy = _instance(watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks()")
+        return self._add("Timestamps/Watermarks", TimestampsSpec(strategy))
+
+    def key_by(
+        self, key_selector: Callable[[T], Any] | KeySelector, key_type: TypeInformation | None = None
+    ) -> KeyedStream[T]:
+        """Partition by key: all records of a key go to the same subtask (G5)."""
+        return KeyedStream(self._env, self._exchanged(Hash(as_call("key_by", key_selector))))
+
+    def union(self, *streams: DataStream[T]) -> DataStream[T]:
+        """This stream and others as one."""
+        feeds = self._feeds + tuple(f for s in streams for f in s._feeds)
+        return DataStream(self._env, feeds)
+
+    def get_side_output(self, output_tag: OutputTag) -> DataStream[Any]:
+        """What the operator sent to a tag."""
+        if len(self._feeds) != 1 or self._feeds[0].tag is not None:
+            raise ProgramError("get_side_output() belongs to the operator that emits it: call it before union()")
+        return DataStream(self._env, (Feed(self._feeds[0].source, output_tag.tag_id),))
+
+    # -- exchanges --------------------------------------------------------------------------------
+
+    def forward(self) -> DataStream[T]:
+        return DataStream(self._env, self._exchanged(Forward()))
+
+    def rebalance(self) -> DataStream[T]:
+        return DataStream(self._env, self._exchanged(Rebalance()))
+
+    def rescale(self) -> DataStream[T]:
+        return DataStream(self._env, self._exchanged(Rescale()))
+
+    def shuffle(self) -> DataStream[T]:
+        return DataStream(self._env, self._exchanged(Shuffle()))
+
+    def broadcast(self) -> DataStream[T]:
+        return DataStream(self._env, self._exchanged(Broadcast()))
+
+    def global_(self) -> DataStream[T]:
+        return DataStream(self._env, self._exchanged(Global()))
+
+    def partition_custom(
+        self,
+        partitioner: Callable[[Any, int], int] | Partitioner,
+        key_selector: Callable[[T], Any] | KeySelector,
+    ) -> DataStream[T]:
+        exchange = Custom(as_call("partition_custom", partitioner), as_call("key_by", key_selector))
+        return DataStream(self._env, self._exchanged(exchange))
+
+    def _exchanged(self, exchange: Exchange) -> tuple[Feed, ...]:
+        return tuple(Feed(f.source, f.tag, exchange) for f in self._feeds)
+
+    # -- sinks ------------------------------------------------------------------------------------
+
+    def sink_to(self, sink: Sink) -> DataStreamSink:
+        """Write to a two-phase sink."""
+        return self._add_sink("Writer", SinkSpec(_instance(sink, Sink, "sink_to()")))
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Print every record on the driver's standard output, with its subtask where there are several."""
+        return self._add_sink("Print to Std. Out", CollectSpec(self._env._next_name(), True, sink_identifier or ""))
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator[T] | list[T]:
+        """Run the job and iterate over this stream's records; with `limit`, a list of the first ones."""
+        name = self._env._next_name()
+        self._add_sink("Collect", CollectSpec(name, False))
+        return self._env._collect(name, job_execution_name, limit)
+
+    def _add_sink(self, name: str, spec: OperatorSpec) -> DataStreamSink:
+        return DataStreamSink(self._env._draft(name, spec, self._feeds))
+
+    def _add(self, name: str, spec: OperatorSpec) -> DataStream[Any]:
+        return DataStream(self._env, (Feed(self._env._draft(name, spec, self._feeds)),))
+
+
+class KeyedStream(DataStream[T]):
+    """A stream partitioned by key: operators on it have state and timers per key."""
+
+    def process(  # type: ignore[override]
+        self, func: KeyedProcessFunction, output_type: TypeInformation | None = None
+    ) -> DataStream[Any]:
+        """See each record with its key's state and timers."""
+        function = _instance(func, KeyedProcessFunction, "process() on a keyed stream")
+        return self._add("KeyedProcess", KeyedProcessSpec(function))
+
+    def reduce(self, func: Callable[[T, T], T] | ReduceFunction) -> DataStream[T]:
+        """Combine each record with what its key has come to so far, and emit that."""
+        return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)))
+
+    def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
+        if isinstance(func, Function):
+            as_call(operation, func)
+            return self._add(name, KeyedProcessSpec(KeyedTransform(operation, func)))
+        return super()._transform(operation, name, func)
+
+
+class DataStreamSink(_Named):
+    """The end of a stream."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+
+
+def _instance(given: Any, expected: type, where: str) -> Any:
+    if not isinstance(given, expected):
+        raise TypeError(f"{where} takes a {expected.__name__}, got {type(given).__name__}")
+    return given

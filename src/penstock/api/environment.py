@@ -1,0 +1,156 @@
+"""The environment: where programs begin, and where they are run from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from penstock.api.collect import CloseableIterator
+from penstock.api.data_stream import DataStream
+from penstock.api.draft import Draft, Feed
+from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
+from penstock.core.client import JobClient, JobExecutionResult
+from penstock.core.config import Configuration
+from penstock.core.errors import ProgramError
+from penstock.core.source import Source
+from penstock.core.specs import OperatorSpec, SourceSpec, TimestampsSpec
+from penstock.core.types import TypeInformation
+from penstock.core.watermark import NoWatermarks, WatermarkStrategy
+from penstock.graph.stream_graph import StreamGraph
+
+T = TypeVar("T")
+
+__all__ = ["StreamExecutionEnvironment"]
+
+
+class StreamExecutionEnvironment:
+    """Builds a program and runs it: on embedded local Spark, or the cluster it was submitted to (P2)."""
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        from penstock.launch import base_configuration
+
+        self._configuration = base_configuration()
+        if configuration is not None:
+            self._configuration.add_all(configuration)
+        self._drafts: list[Draft] = []
+        self._names = 0
+
+    @staticmethod
+    def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
+        return StreamExecutionEnvironment(configuration)
+
+    # -- settings ---------------------------------------------------------------------------------
+
+    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
+        """Default for operators that say nothing."""
+        return self._set_positive("parallelism.default", parallelism)
+
+    def get_parallelism(self) -> int:
+        from penstock.launch import default_parallelism
+
+        return self._configuration.get_integer("parallelism.default", default_parallelism())
+
+    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
+        """Number of key groups; fixed for the life of a job's state."""
+        return self._set_positive("pipeline.max-parallelism", max_parallelism)
+
+    def get_max_parallelism(self) -> int:
+        return self._configuration.get_integer("pipeline.max-parallelism", 128)
+
+    def _set_positive(self, key: str, value: int) -> StreamExecutionEnvironment:
+        if not isinstance(value, int) or value < 1:
+            raise ProgramError(f"{key} must be a whole number of at least 1, got {value!r}")
+        self._configuration.set_integer(key, value)
+        return self
+
+    def enable_checkpointing(self, interval: int) -> StreamExecutionEnvironment:
+        """Ask for durability at least every `interval` ms. Every micro-batch is a checkpoint, so it is met (F2)."""
+        return self._set_positive("execution.checkpointing.interval", interval)
+
+    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
+        self._configuration.set_boolean("pipeline.operator-chaining.enabled", False)
+        return self
+
+    def configure(self, configuration: Configuration) -> StreamExecutionEnvironment:
+        """Take over settings."""
+        self._configuration.add_all(configuration)
+        return self
+
+    def get_configuration(self) -> Configuration:
+        return self._configuration
+
+    # -- sources ----------------------------------------------------------------------------------
+
+    def from_collection(self, collection: Iterable[T], type_info: TypeInformation | None = None) -> DataStream[T]:
+        """A stream of the items of a collection."""
+        return self._add_source(CollectionSource(collection), "Source: Collection")
+
+    def from_sequence(self, start: int, end: int) -> DataStream[int]:
+        """The numbers from `start` to `end`, both included."""
+        return self._add_source(NumberSequenceSource(start, end), "Source: Sequence")
+
+    def from_source(
+        self,
+        source: Source,
+        watermark_strategy: WatermarkStrategy,
+        source_name: str,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """A stream read from a source, with its event time."""
+        if not isinstance(source, Source):
+            raise TypeError(f"from_source() takes a Source, got {type(source).__name__}")
+        stream = self._add_source(source, f"Source: {source_name}")
+        if isinstance(watermark_strategy.generator, NoWatermarks) and watermark_strategy.assigner is None:
+            return stream
+        return self._with_watermarks(stream, watermark_strategy)
+
+    def _with_watermarks(self, stream: DataStream[Any], strategy: WatermarkStrategy) -> DataStream[Any]:
+        return stream._add("Timestamps/Watermarks", TimestampsSpec(strategy))
+
+    def _add_source(self, source: Source, name: str) -> DataStream[Any]:
+        return DataStream(self, (Feed(self._draft(name, SourceSpec(source), ())),))
+
+    # -- running ----------------------------------------------------------------------------------
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Run the program and wait for its end."""
+        return self.execute_async(job_name).wait()
+
+    def execute_async(self, job_name: str = "Penstock Job") -> JobClient:
+        """Start the program and return at once."""
+        from penstock.launch import launch
+
+        graph = self.get_stream_graph(job_name)
+        return launch(graph, self._configuration, self.get_parallelism(), self.get_max_parallelism())
+
+    def get_stream_graph(self, job_name: str | None = None, clear: bool = True) -> StreamGraph:
+        """The program so far, frozen; the environment is empty afterwards."""
+        nodes = tuple(d.freeze() for d in self._drafts)
+        edges = tuple(e for d in self._drafts for e in d.edges())
+        if clear:
+            self._drafts = []
+        return StreamGraph(job_name or "Penstock Job", nodes, edges)
+
+    def explain(self) -> str:
+        """Stream graph, job graph and execution graph as text; runs nothing."""
+        from penstock.launch import explain
+
+        graph = self.get_stream_graph(clear=False)
+        return explain(graph, self._configuration, self.get_parallelism(), self.get_max_parallelism())
+
+    def _collect(self, name: str, job_name: str | None, limit: int | None) -> CloseableIterator[Any] | list[Any]:
+        client = self.execute_async(job_name or "Penstock Job")
+        results = CloseableIterator(client.results(name), client.close)
+        if limit is None:
+            return results
+        with results:
+            return [value for value, _ in zip(results, range(limit), strict=False)]
+
+    def _draft(self, name: str, spec: OperatorSpec, inputs: Sequence[Feed]) -> Draft:
+        draft = Draft(len(self._drafts) + 1, name, spec, tuple(inputs))
+        self._drafts.append(draft)
+        return draft
+
+    def _next_name(self) -> str:
+        self._names += 1
+        return f"results-{self._names}"

@@ -1,0 +1,24 @@
+"""Public names on PyFlink's path `pyflink.common`."""
+
+from penstock.connectors.file_sink import Encoder
+from penstock.core.client import JobClient, JobExecutionResult, JobStatus
+from penstock.core.config import Configuration
+from penstock.core.row import Row, RowKind
+from penstock.core.time import Duration, Time
+from penstock.core.types import TypeInformation, Types
+from penstock.core.watermark import WatermarkStrategy
+
+__all__ = [
+    "Configuration",
+    "Duration",
+    "Encoder",
+    "JobClient",
+    "JobExecutionResult",
+    "JobStatus",
+    "Row",
+    "RowKind",
+    "Time",
+    "TypeInformation",
+    "Types",
+    "WatermarkStrategy",
+]

@@ -1,0 +1,141 @@
+"""Sources that are a function of an index: collections, number ranges, generators."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.core.source import Position, ReadBatch, Source, SourceClock
+
+__all__ = ["CollectionSource", "DataGeneratorSource", "NumberSequenceSource", "RateLimiterStrategy"]
+
+_READ = 8192
+
+
+class _IndexedSource(Source):
+    """A position is the number of records of the split already read."""
+
+    def split_count(self, parallelism: int, one_batch: bool) -> int:
+        return self.split_parallelism(parallelism)
+
+    def initial(self, split: int, splits: int) -> Position:
+        return Position(0, self._size(split, splits) == 0)
+
+    def advance(
+        self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
+    ) -> Position:
+        size = self._size(split, splits)
+        stop = start.at + limit if size is None else min(size, start.at + limit)
+        allowed = self._allowed(splits, clock)
+        if allowed is not None:
+            stop = max(start.at, min(stop, base.at + allowed))
+        return Position(stop, stop == size)
+
+    def read(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[ReadBatch]:
+        stop = self._size(split, splits) if end is None else end.at
+        for first in range(start.at, stop, _READ):
+            yield self._values(split, splits, first, min(stop, first + _READ)), None
+
+    def _allowed(self, splits: int, clock: SourceClock) -> int | None:
+        """How many records of a split a rate limit has let through since this run began."""
+        return None
+
+    @abstractmethod
+    def _size(self, split: int, splits: int) -> int | None:
+        """Records of a split; None without end."""
+
+    @abstractmethod
+    def _values(self, split: int, splits: int, start: int, stop: int) -> list[Any]:
+        """Records of a split by number."""
+
+
+class CollectionSource(_IndexedSource):
+    """A list in the program. Not parallel, as in Flink."""
+
+    def __init__(self, collection: Iterable[Any]) -> None:
+        self._collection = list(collection)
+
+    def split_parallelism(self, parallelism: int) -> int:
+        return 1
+
+    def _size(self, split: int, splits: int) -> int:
+        return len(self._collection)
+
+    def _values(self, split: int, splits: int, start: int, stop: int) -> list[Any]:
+        return self._collection[start:stop]
+
+
+class NumberSequenceSource(_IndexedSource):
+    """The numbers from `start` to `end`, both included, in as many ranges as there are subtasks."""
+
+    def __init__(self, start: int, end: int) -> None:
+        if end < start:
+            raise ValueError(f"NumberSequenceSource: the end {end} is before the start {start}")
+        self._start, self._end = start, end
+
+    def split_parallelism(self, parallelism: int) -> int:
+        return min(parallelism, self._end - self._start + 1)
+
+    def _bounds(self, split: int, splits: int) -> tuple[int, int]:
+        count = self._end - self._start + 1
+        return self._start + count * split // splits, self._start + count * (split + 1) // splits
+
+    def _size(self, split: int, splits: int) -> int:
+        first, stop = self._bounds(split, splits)
+        return stop - first
+
+    def _values(self, split: int, splits: int, start: int, stop: int) -> list[Any]:
+        first, _ = self._bounds(split, splits)
+        return list(range(first + start, first + stop))
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimiterStrategy:
+    """How fast a generator may go; `records_per_second` None: as fast as the job."""
+
+    records_per_second: float | None = None
+
+    @staticmethod
+    def per_second(records_per_second: float) -> RateLimiterStrategy:
+        if records_per_second <= 0:
+            raise ValueError(f"A rate must be positive, got {records_per_second}")
+        return RateLimiterStrategy(records_per_second)
+
+    @staticmethod
+    def no_op() -> RateLimiterStrategy:
+        return RateLimiterStrategy()
+
+
+class DataGeneratorSource(_IndexedSource):
+    """Record `i` is `generator_function(i)`: replayable, since it depends on the index alone.
+
+    Subtask s of n makes the records s, s + n, s + 2n, …
+    `count` None: without end.
+
+    >>> DataGeneratorSource(lambda i: i * i, 3).bounded
+    True
+    """
+
+    def __init__(
+        self,
+        generator_function: Callable[[int], Any],
+        count: int | None = None,
+        rate_limiter_strategy: RateLimiterStrategy | None = None,
+    ) -> None:
+        self._generate = generator_function
+        self._count = count
+        self._rate = (rate_limiter_strategy or RateLimiterStrategy()).records_per_second
+        self.bounded = count is not None
+
+    def _size(self, split: int, splits: int) -> int | None:
+        return None if self._count is None else (self._count - split + splits - 1) // splits
+
+    def _values(self, split: int, splits: int, start: int, stop: int) -> list[Any]:
+        return list(map(self._generate, range(start * splits + split, stop * splits + split, splits)))
+
+    def _allowed(self, splits: int, clock: SourceClock) -> int | None:
+        if self._rate is None:
+            return None
+        return int((clock.now_ms - clock.started_ms) * self._rate / splits / 1000)

@@ -1,0 +1,1 @@
+"""Leaf package: what programs are made of. Standard library only."""

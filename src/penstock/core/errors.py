@@ -1,0 +1,102 @@
+"""The one exception tree.
+
+A message says which operator, what was found, and what to do about it.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CheckpointError",
+    "ConfigurationError",
+    "DamagedCheckpointError",
+    "ForeignCheckpointError",
+    "JavaError",
+    "JobFailedError",
+    "KeyTypeError",
+    "OperatorError",
+    "PenstockError",
+    "ProgramError",
+    "RecordError",
+    "SinkError",
+    "SourceError",
+    "TimestampError",
+    "UserFunctionError",
+]
+
+
+class PenstockError(Exception):
+    """Base of everything Penstock raises on purpose."""
+
+
+class ProgramError(PenstockError):
+    """A mistake in the program, refused before anything runs."""
+
+
+class ConfigurationError(PenstockError):
+    """A setting that is unknown, malformed or not allowed."""
+
+
+class JavaError(ConfigurationError):
+    """No Java that Spark can run on was found."""
+
+
+class CheckpointError(PenstockError):
+    """A checkpoint that cannot be continued from."""
+
+
+class ForeignCheckpointError(CheckpointError):
+    """The checkpoint was written by another job or another shape of this one."""
+
+
+class DamagedCheckpointError(CheckpointError):
+    """A file of the checkpoint is missing, truncated or altered."""
+
+
+class SourceError(PenstockError):
+    """A source cannot be read, or not from where the job stands."""
+
+
+class SinkError(PenstockError):
+    """A sink cannot be written or committed."""
+
+
+class JobFailedError(PenstockError):
+    """The job ended with an error that is not the program's own."""
+
+
+class OperatorError(PenstockError):
+    """Something went wrong inside one operator; `operator` and `uid` say which."""
+
+    def __init__(self, message: str, operator: str = "", uid: str = "") -> None:
+        super().__init__(message)
+        self.operator = operator
+        self.uid = uid
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.args[0], self.operator, self.uid))
+
+
+class KeyTypeError(OperatorError):
+    """A key of a type that has no stable route (G5)."""
+
+
+class TimestampError(OperatorError):
+    """A timestamp that is not an int, or out of range."""
+
+
+class RecordError(OperatorError):
+    """A record that cannot travel: unpicklable, or of the wrong type for its sink."""
+
+
+class UserFunctionError(OperatorError):
+    """A user function raised. Carries the record and the function's own traceback as text."""
+
+    def __init__(
+        self, message: str, operator: str = "", uid: str = "", record: str = "", user_traceback: str = ""
+    ) -> None:
+        super().__init__(message, operator, uid)
+        self.record = record
+        self.user_traceback = user_traceback
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.args[0], self.operator, self.uid, self.record, self.user_traceback))

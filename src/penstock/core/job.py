@@ -1,0 +1,113 @@
+"""The physical job as runtimes get it: vertices in levels, edges between them. Frozen and picklable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.core.partition import Exchange
+from penstock.core.specs import OperatorSpec, SourceSpec
+
+__all__ = ["ChainedOperator", "InEdge", "JobPlan", "OutEdge", "RuntimeSettings", "Vertex"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainedOperator:
+    """One operator of a chain. `consumers`: (tag or None, index in the chain) of those it feeds directly."""
+
+    uid: str
+    name: str
+    spec: OperatorSpec
+    consumers: tuple[tuple[str | None, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InEdge:
+    """An edge as its receiver sees it."""
+
+    edge_id: int
+    senders: int
+    forward: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OutEdge:
+    """An edge as its sender sees it. `operator` is the index in the chain that feeds it."""
+
+    edge_id: int
+    operator: int
+    tag: str | None
+    target: int
+    exchange: Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """A chain of operators with its parallelism and its place in the line."""
+
+    vertex_id: int
+    level: int
+    parallelism: int
+    first_partition: int
+    operators: tuple[ChainedOperator, ...]
+    in_edges: tuple[InEdge, ...]
+    out_edges: tuple[OutEdge, ...]
+
+    @property
+    def uid(self) -> str:
+        return self.operators[0].uid
+
+    @property
+    def name(self) -> str:
+        return " -> ".join(op.name for op in self.operators)
+
+    @property
+    def is_source(self) -> bool:
+        return isinstance(self.operators[0].spec, SourceSpec)
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeSettings:
+    """Settings that workers need."""
+
+    chunk_records: int = 8192
+    chunk_bytes: int = 4 << 20
+    watermark_records: int = 1024
+    periodic_watermarks: bool = True
+    per_record_watermarks: bool = False
+    object_reuse: bool = False
+    page_bytes: int = 12 << 10
+    state_budget_bytes: int = 64 << 20
+    sort_budget_bytes: int = 256 << 20
+    job_parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlan:
+    """The line of stages: vertices by level; every level has `partitions` Spark partitions."""
+
+    name: str
+    vertices: tuple[Vertex, ...]
+    partitions: int
+    max_parallelism: int
+    settings: RuntimeSettings
+
+    @property
+    def stages(self) -> int:
+        """How many levels there are after the sources'."""
+        return max((v.level for v in self.vertices), default=0)
+
+    def vertex(self, vertex_id: int) -> Vertex:
+        return self.vertices[vertex_id]
+
+    def at_level(self, level: int) -> tuple[Vertex, ...]:
+        return tuple(v for v in self.vertices if v.level == level)
+
+    def partition_of(self, vertex: Vertex, subtask: int) -> int:
+        """The Spark partition that hosts a subtask."""
+        return (vertex.first_partition + subtask) % self.partitions
+
+    def subtask_at(self, vertex: Vertex, partition: int) -> int | None:
+        """Which subtask of a vertex a partition hosts, if any."""
+        subtask = (partition - vertex.first_partition) % self.partitions
+        return subtask if subtask < vertex.parallelism else None

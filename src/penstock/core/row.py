@@ -1,0 +1,159 @@
+"""`Row`: a record of positional or named fields, with a change kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import Any
+
+__all__ = ["Row", "RowKind"]
+
+
+class RowKind(Enum):
+    """What a row does to a changelog."""
+
+    INSERT = 0
+    UPDATE_BEFORE = 1
+    UPDATE_AFTER = 2
+    DELETE = 3
+
+    def __str__(self) -> str:
+        return {"INSERT": "+I", "UPDATE_BEFORE": "-U", "UPDATE_AFTER": "+U", "DELETE": "-D"}[self.name]
+
+
+class Row:
+    """A record whose fields are read by position, by name or as attributes.
+
+    >>> row = Row(name="Alice", age=11)
+    >>> row.name, row["age"], row[0]
+    ('Alice', 11, 'Alice')
+    >>> Row("name", "age")("Bob", 12)
+    Row(name='Bob', age=12)
+    """
+
+    __slots__ = ("_fields", "_row_kind", "_values")
+    _fields: list[str] | None
+    _values: list[Any]
+    _row_kind: RowKind
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise ValueError("Can not use both args and kwargs to create Row")
+        _set(self, list(kwargs) if kwargs else None, list(kwargs.values()) if kwargs else list(args))
+
+    @staticmethod
+    def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
+        row = Row(*args, **kwargs)
+        row.set_row_kind(row_kind)
+        return row
+
+    def as_dict(self, recursive: bool = False) -> dict[str, Any]:
+        """The named fields as a dict; rows inside it too if `recursive`."""
+        if self._fields is None:
+            raise TypeError("Cannot convert a Row class into dict")
+        values = [_plain(v) for v in self._values] if recursive else self._values
+        return dict(zip(self._fields, values, strict=False))
+
+    def get_row_kind(self) -> RowKind:
+        return self._row_kind
+
+    def set_row_kind(self, row_kind: RowKind) -> None:
+        object.__setattr__(self, "_row_kind", row_kind)
+
+    def set_field_names(self, field_names: Sequence[str]) -> None:
+        object.__setattr__(self, "_fields", list(field_names))
+
+    def get_fields_by_names(self, names: Sequence[str]) -> list[Any]:
+        """Values in the order of `names`; all of them if the row has no names."""
+        if self._fields is None or list(names) == self._fields:
+            return self._values
+        unknown = sorted(set(names) - set(self._fields))
+        if unknown:
+            raise ValueError(f"Field names {unknown} not exist in {self._fields}.")
+        return [self._values[self._fields.index(name)] for name in names]
+
+    def __call__(self, *args: Any) -> Row:
+        if len(args) > len(self._values):
+            raise ValueError(f"Can not create Row with fields {self}, expected {len(self)} values")
+        return _create_row(self._values, args, self._row_kind)
+
+    def __getitem__(self, item: int | slice | str) -> Any:
+        return self._values[self._index(item)]
+
+    def __setitem__(self, item: int | slice | str, value: Any) -> None:
+        self._values[self._index(item)] = value
+
+    def _index(self, item: int | slice | str) -> Any:
+        if isinstance(item, (int, slice)):
+            return item
+        if self._fields is None or item not in self._fields:
+            raise KeyError(item)
+        return self._fields.index(item)
+
+    def __getattr__(self, item: str) -> Any:
+        if item.startswith("_") or self._fields is None or item not in self._fields:
+            raise AttributeError(item)
+        return self._values[self._fields.index(item)]
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        raise AttributeError(key)
+
+    def __contains__(self, item: object) -> bool:
+        return item in (self._values if self._fields is None else self._fields)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Row):
+            return False
+        if self._row_kind is not other._row_kind or (self._fields is None) != (other._fields is None):
+            return False
+        if self._fields is None or self._fields == other._fields:
+            return self._values == other._values
+        return self.as_dict() == other.as_dict()
+
+    def __hash__(self) -> int:
+        return hash(self._canonical())
+
+    def _canonical(self) -> tuple[Any, ...]:
+        """Values in an order that equal rows share."""
+        if self._fields is None:
+            return tuple(self._values)
+        return tuple(v for _, v in sorted(zip(self._fields, self._values, strict=False), key=lambda p: p[0]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_create_row, (self._fields, tuple(self._values), self._row_kind))
+
+    def __repr__(self) -> str:
+        if self._fields is None:
+            return f"Row({', '.join(map(repr, self._values))})"
+        return f"Row({', '.join(f'{k}={v!r}' for k, v in zip(self._fields, self._values, strict=False))})"
+
+
+def _set(row: Row, fields: list[str] | None, values: list[Any]) -> None:
+    object.__setattr__(row, "_fields", fields)
+    object.__setattr__(row, "_values", values)
+    object.__setattr__(row, "_row_kind", RowKind.INSERT)
+
+
+def _create_row(fields: Sequence[str] | None, values: Sequence[Any], kind: RowKind) -> Row:
+    row = Row(*values)
+    if fields is not None:
+        row.set_field_names(fields)
+    if kind is not RowKind.INSERT:
+        row.set_row_kind(kind)
+    return row
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Row):
+        return value.as_dict(True)
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    return value

@@ -1,0 +1,85 @@
+"""Sinks that users implement: the two-phase protocol (F6).
+
+A writer runs in a subtask. At every checkpoint it *prepares*: whatever it has taken so far becomes
+committables, kept in the job's state. Once the checkpoint is durable the committer *commits* them,
+on the driver; after a failure the same committables may be committed again, so committing is idempotent.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["CommitRequest", "Committer", "Sink", "SinkWriter", "SupportsCommitter", "WriterInitContext"]
+
+
+@dataclass(frozen=True, slots=True)
+class WriterInitContext:
+    """Where a writer runs. `attempt_id` is unlike that of every other attempt, so names made of it never clash."""
+
+    subtask_index: int
+    parallelism: int
+    batch_id: int
+    attempt_id: str
+
+
+class SinkWriter(ABC):
+    """Takes records of one subtask, between two checkpoints."""
+
+    @abstractmethod
+    def write(self, value: Any, timestamp: int | None) -> None:
+        """Take one record."""
+
+    def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+        """Take many; override where a batch is cheaper."""
+        for i, value in enumerate(values):
+            self.write(value, timestamps[i] if timestamps is not None else None)
+
+    def flush(self) -> None:
+        """Make sure everything taken is out of memory; called before `prepare_commit`."""
+
+    def prepare_commit(self) -> list[Any]:
+        """Committables (picklable) for what was taken since the last call. Nothing may be visible yet."""
+        return []
+
+    def close(self) -> None:
+        """Release resources; also called when the attempt is given up."""
+
+
+class CommitRequest:
+    """One committable on its way to be committed."""
+
+    def __init__(self, committable: Any) -> None:
+        self._committable = committable
+
+    def get_committable(self) -> Any:
+        return self._committable
+
+
+class Committer(ABC):
+    """Makes prepared work visible. `commit` is idempotent: after a failure it is asked again."""
+
+    @abstractmethod
+    def commit(self, requests: Sequence[CommitRequest]) -> None: ...
+
+    def abandon_older_than(self, age_ms: int, now_ms: int) -> None:
+        """Clean up what attempts that lost have left behind, if it is older than `age_ms`."""
+
+    def close(self) -> None:
+        """Release resources."""
+
+
+class Sink(ABC):
+    """Describes a sink; picklable."""
+
+    @abstractmethod
+    def create_writer(self, context: WriterInitContext) -> SinkWriter: ...
+
+
+class SupportsCommitter(ABC):
+    """A sink whose writers prepare committables."""
+
+    @abstractmethod
+    def create_committer(self) -> Committer: ...

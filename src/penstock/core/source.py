@@ -1,0 +1,73 @@
+"""What a replayable source must be able to do.
+
+A source is cut into splits; a position in a split is a small JSON value. Whatever lies between two
+positions is read again identically, however often it is asked for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Position", "ReadBatch", "Source", "SourceClock"]
+
+ReadBatch = tuple[list[Any], list[int] | None]
+"""Values, and their timestamps if the source attaches any (T8)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a split: `at` is the source's own JSON value; `ended` says that nothing will follow."""
+
+    at: Any
+    ended: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """For the offset log."""
+        return {"at": self.at, "ended": self.ended}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Position:
+        """Back from the offset log."""
+        return Position(data["at"], bool(data["ended"]))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceClock:
+    """What a source may know of time when it is asked how far it can be read."""
+
+    now_ms: int
+    started_ms: int
+
+
+class Source(ABC):
+    """Describes a source; picklable. Methods but `read` run on the driver, `read` in workers."""
+
+    bounded: bool = True
+
+    @abstractmethod
+    def split_count(self, parallelism: int, one_batch: bool) -> int:
+        """How many splits, hence channels, there are. `one_batch`: everything will be read at once."""
+
+    def split_parallelism(self, parallelism: int) -> int:
+        """The parallelism the source can use of what is offered."""
+        return parallelism
+
+    @abstractmethod
+    def initial(self, split: int, splits: int) -> Position:
+        """Where a split starts."""
+
+    @abstractmethod
+    def advance(
+        self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
+    ) -> Position:
+        """How far the split may be read now: at most `limit` records beyond `start` (a guide, not a law).
+
+        `base` is where this run of the job began to read. A result equal to `start` means: nothing new.
+        """
+
+    @abstractmethod
+    def read(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[ReadBatch]:
+        """Records from `start` to `end`; without `end`, all there are."""

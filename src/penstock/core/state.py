@@ -1,0 +1,208 @@
+"""Keyed state as functions see it: handles, and the descriptors that name them (S1)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, TypeVar
+
+from penstock.core.types import TypeInformation
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+IN = TypeVar("IN")
+OUT = TypeVar("OUT")
+
+__all__ = [
+    "AggregatingState",
+    "AggregatingStateDescriptor",
+    "AppendingState",
+    "ListState",
+    "ListStateDescriptor",
+    "MapState",
+    "MapStateDescriptor",
+    "MergingState",
+    "ReducingState",
+    "ReducingStateDescriptor",
+    "State",
+    "StateDescriptor",
+    "ValueState",
+    "ValueStateDescriptor",
+]
+
+
+class State(ABC):
+    """State of the current key."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Forget what is stored under the current key."""
+
+
+class ValueState(State, Generic[T]):
+    """One value per key."""
+
+    @abstractmethod
+    def value(self) -> T | None:
+        """The current key's value, or None."""
+
+    @abstractmethod
+    def update(self, value: T | None) -> None:
+        """Replace it; None clears. The value is fixed now: mutating it later changes nothing (S7)."""
+
+
+class AppendingState(State, Generic[IN, OUT]):
+    """State that values are added to."""
+
+    @abstractmethod
+    def get(self) -> OUT:
+        """What has been added up."""
+
+    @abstractmethod
+    def add(self, value: IN) -> None:
+        """Add one."""
+
+
+class MergingState(AppendingState[IN, OUT]):
+    """Appending state that can be merged."""
+
+
+class ReducingState(MergingState[T, T | None]):
+    """All values added, reduced to one."""
+
+
+class AggregatingState(MergingState[IN, OUT]):
+    """All values added, folded into an accumulator."""
+
+
+class ListState(MergingState[T, Iterable[T]]):
+    """A list per key. Long lists are kept in segments; an append writes only the last one."""
+
+    @abstractmethod
+    def update(self, values: list[T]) -> None:
+        """Replace the whole list."""
+
+    @abstractmethod
+    def add_all(self, values: list[T]) -> None:
+        """Append several."""
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.get())
+
+
+class MapState(State, Generic[K, V]):
+    """A map per key. Large maps are split by hash; a change writes only its part."""
+
+    @abstractmethod
+    def get(self, key: K) -> V | None: ...
+    @abstractmethod
+    def put(self, key: K, value: V) -> None: ...
+    @abstractmethod
+    def put_all(self, dict_value: dict[K, V]) -> None: ...
+    @abstractmethod
+    def remove(self, key: K) -> None: ...
+    @abstractmethod
+    def contains(self, key: K) -> bool: ...
+    @abstractmethod
+    def items(self) -> Iterable[tuple[K, V]]: ...
+    @abstractmethod
+    def keys(self) -> Iterable[K]: ...
+    @abstractmethod
+    def values(self) -> Iterable[V]: ...
+    @abstractmethod
+    def is_empty(self) -> bool: ...
+
+    def __getitem__(self, key: K) -> V | None:
+        return self.get(key)
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.remove(key)
+
+    def __contains__(self, key: K) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys())
+
+
+class StateDescriptor(ABC):
+    """Names a state. The name is unique in its operator; the same name finds the same state after a restart."""
+
+    kind = "state"
+
+    def __init__(self, name: str, type_info: TypeInformation | None = None) -> None:
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"A state descriptor needs a non-empty name, got {name!r}")
+        self.name = name
+        self.type_info = type_info
+
+    def get_name(self) -> str:
+        return self.name
+
+
+class ValueStateDescriptor(StateDescriptor):
+    """Names a `ValueState`."""
+
+    kind = "value"
+
+    def __init__(self, name: str, value_type_info: TypeInformation | None = None) -> None:
+        super().__init__(name, value_type_info)
+
+
+class ListStateDescriptor(StateDescriptor):
+    """Names a `ListState`."""
+
+    kind = "list"
+
+    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+        super().__init__(name, elem_type_info)
+
+
+class MapStateDescriptor(StateDescriptor):
+    """Names a `MapState`."""
+
+    kind = "map"
+
+    def __init__(
+        self,
+        name: str,
+        key_type_info: TypeInformation | None = None,
+        value_type_info: TypeInformation | None = None,
+    ) -> None:
+        super().__init__(name, value_type_info)
+        self.key_type_info = key_type_info
+
+
+class ReducingStateDescriptor(StateDescriptor):
+    """Names a `ReducingState` and says how to reduce."""
+
+    kind = "reducing"
+
+    def __init__(
+        self,
+        name: str,
+        reduce_function: Callable[[Any, Any], Any] | Any,
+        type_info: TypeInformation | None = None,
+    ) -> None:
+        super().__init__(name, type_info)
+        self._reduce_function = reduce_function
+
+    def get_reduce_function(self) -> Any:
+        return self._reduce_function
+
+
+class AggregatingStateDescriptor(StateDescriptor):
+    """Names an `AggregatingState` and says how to aggregate."""
+
+    kind = "aggregating"
+
+    def __init__(self, name: str, agg_function: Any, state_type_info: TypeInformation | None = None) -> None:
+        super().__init__(name, state_type_info)
+        self._agg_function = agg_function
+
+    def get_agg_function(self) -> Any:
+        return self._agg_function

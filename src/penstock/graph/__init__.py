@@ -1,0 +1,1 @@
+"""The logical graph of a program, and how it is shown."""

@@ -1,0 +1,60 @@
+"""The logical graph: what the program says, nothing decided yet (G1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.core.partition import Exchange
+from penstock.core.specs import OperatorSpec
+
+__all__ = ["ChainStrategy", "StreamEdge", "StreamGraph", "StreamNode"]
+
+
+class ChainStrategy:
+    """How an operator may be chained: with both neighbours, only as head, or with none."""
+
+    ALWAYS = "always"
+    HEAD = "head"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamNode:
+    """An operator as written. `parallelism` None: the environment's."""
+
+    node_id: int
+    name: str
+    spec: OperatorSpec
+    uid: str | None = None
+    parallelism: int | None = None
+    max_parallelism: int | None = None
+    chain: str = ChainStrategy.ALWAYS
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEdge:
+    """`exchange` None: forward where parallelism allows, else rebalance."""
+
+    source: int
+    target: int
+    exchange: Exchange | None = None
+    tag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamGraph:
+    """All operators and edges of a program, in the order in which they were written."""
+
+    name: str
+    nodes: tuple[StreamNode, ...]
+    edges: tuple[StreamEdge, ...]
+
+    def node(self, node_id: int) -> StreamNode:
+        return next(n for n in self.nodes if n.node_id == node_id)
+
+    def inputs(self, node_id: int) -> tuple[StreamEdge, ...]:
+        return tuple(e for e in self.edges if e.target == node_id)
+
+    def outputs(self, node_id: int) -> tuple[StreamEdge, ...]:
+        return tuple(e for e in self.edges if e.source == node_id)

@@ -1,0 +1,139 @@
+"""The one place where program, plan and host meet. Imported late, by `execute()` and the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.core.client import JobClient, JobExecutionResult, JobStatus
+from penstock.core.config import Configuration
+from penstock.core.errors import ConfigurationError
+from penstock.core.job import JobPlan, RuntimeSettings
+from penstock.core.specs import SourceSpec
+from penstock.graph.explain import execution_graph_text, job_graph_text, stream_graph_text
+from penstock.graph.stream_graph import StreamGraph
+from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
+
+__all__ = ["base_configuration", "choose_host", "default_parallelism", "explain", "launch"]
+
+CONF_VARIABLE = "PENSTOCK_CONF"
+"""Settings of the command line, as JSON; stronger than the configuration file, weaker than the program (P3)."""
+
+CHECKPOINT_DIR = "execution.checkpointing.dir"
+HOSTS = ("auto", "local", "bounded", "streaming")
+
+
+def base_configuration() -> Configuration:
+    """What an environment starts from: the configuration file, then the command line."""
+    conf = Configuration()
+    path = os.environ.get("PENSTOCK_CONF_FILE")
+    if path:
+        conf.add_all(Configuration(_read_file(path)))
+    conf.add_all(Configuration(json.loads(os.environ.get(CONF_VARIABLE, "{}"))))
+    return conf
+
+
+def _read_file(path: str) -> dict[str, Any]:
+    """A flat JSON file, or `key: value` lines."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except OSError as error:
+        raise ConfigurationError(f"The configuration file {path} cannot be read: {error}") from error
+    if text.lstrip().startswith("{"):
+        return dict(json.loads(text))
+    pairs = (line.split(":", 1) for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
+    return {key.strip(): value.strip() for key, value in pairs}
+
+
+def default_parallelism() -> int:
+    """As many subtasks as this process may use cores."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def choose_host(graph: StreamGraph, conf: Configuration) -> str:
+    """All sources bounded and nothing durable asked for: the bounded host; else the streaming host (P10)."""
+    asked = conf.get_string("penstock.host", "auto")
+    if asked not in HOSTS:
+        raise ConfigurationError(f"penstock.host must be one of {', '.join(HOSTS)}, got {asked!r}")
+    if asked != "auto":
+        return asked
+    bounded = all(n.spec.source.bounded for n in graph.nodes if isinstance(n.spec, SourceSpec))
+    durable = conf.contains_key(CHECKPOINT_DIR) or conf.contains_key("execution.checkpointing.interval")
+    return "bounded" if bounded and not durable else "streaming"
+
+
+def plan_options(conf: Configuration, host: str, parallelism: int, max_parallelism: int) -> PlanOptions:
+    """The part of the settings that plans depend on."""
+    settings = RuntimeSettings(
+        chunk_records=conf.get_integer("penstock.chunk.records", 8192),
+        watermark_records=conf.get_integer("penstock.watermark.records", 1024),
+        periodic_watermarks=conf.get_string("pipeline.auto-watermark-interval", "200") not in ("0", "0ms", "0 ms"),
+        per_record_watermarks=conf.get_boolean("penstock.watermark.per-record", False),
+        object_reuse=conf.get_boolean("pipeline.object-reuse", False),
+        page_bytes=conf.get_integer("penstock.state.page-bytes", 12 << 10),
+        state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", 64 << 20),
+        sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", 256 << 20),
+        job_parameters=conf.to_dict(),
+    )
+    chaining = conf.get_boolean("pipeline.operator-chaining.enabled", True)
+    return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings)
+
+
+def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> JobClient:
+    """Plan the program, pick the host, start."""
+    host = choose_host(graph, conf)
+    plan = compile_job(graph, plan_options(conf, host, parallelism, max_parallelism))
+    if host == "local":
+        return _LocalClient(plan)
+    if host == "bounded":
+        from penstock.spark.bounded import start_bounded
+
+        return start_bounded(plan, conf)
+    from penstock.spark.streaming import start_streaming
+
+    return start_streaming(plan, conf)
+
+
+def explain(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:
+    """The three graphs as text (G1)."""
+    options = plan_options(conf, choose_host(graph, conf), parallelism, max_parallelism)
+    job = compile_job_graph(graph, options)
+    return "\n\n".join((stream_graph_text(graph), job_graph_text(job), execution_graph_text(job)))
+
+
+class _LocalClient(JobClient):
+    """Runs the local host when waited for."""
+
+    def __init__(self, plan: JobPlan) -> None:
+        from penstock.testing.local_host import LocalJob
+
+        self._job = LocalJob(plan)
+        self._status = JobStatus.RUNNING
+
+    def get_job_id(self) -> str:
+        return "local"
+
+    def get_job_status(self) -> JobStatus:
+        return self._status
+
+    def cancel(self) -> None:
+        self._status = JobStatus.CANCELED
+
+    def wait(self) -> JobExecutionResult:
+        started_ms = self._job.clock.now_ms()
+        try:
+            self._job.run()
+        except BaseException:
+            self._status = JobStatus.FAILED
+            raise
+        self._status = JobStatus.FINISHED
+        return JobExecutionResult(
+            self._job.plan.name, "local", self._job.clock.now_ms() - started_ms, self._job.batch_id
+        )
+
+    def results(self, name: str) -> Iterator[Any]:
+        self.wait()
+        yield from self._job.results.get(name, [])

@@ -1,0 +1,51 @@
+"""Joins neighbours into chains (G2)."""
+
+from __future__ import annotations
+
+from penstock.core.partition import Exchange, Forward, Rebalance
+from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
+from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamGraph, StreamNode
+
+__all__ = ["chain"]
+
+
+def chain(graph: StreamGraph, max_parallelism: int, chaining: bool = True) -> JobGraph:
+    """Afterwards: operators joined by a forward edge with equal parallelism share a vertex, exchanges are decided."""
+    edges = {e: _exchange(graph, e) for e in graph.edges}
+    chained = {e.target: e for e in graph.edges if chaining and _chainable(graph, e, edges[e])}
+    heads = [n for n in graph.nodes if n.node_id not in chained]
+    vertices = tuple(_vertex(graph, head, chained) for head in heads)
+    cut = tuple(JobEdge(e.source, e.target, x, e.tag) for e, x in edges.items() if chained.get(e.target) is not e)
+    return JobGraph(graph.name, vertices, cut, max_parallelism)
+
+
+def _exchange(graph: StreamGraph, edge: StreamEdge) -> Exchange:
+    if edge.exchange is not None:
+        return edge.exchange
+    same = graph.node(edge.source).parallelism == graph.node(edge.target).parallelism
+    return Forward() if same else Rebalance()
+
+
+def _chainable(graph: StreamGraph, edge: StreamEdge, exchange: Exchange) -> bool:
+    source, target = graph.node(edge.source), graph.node(edge.target)
+    return (
+        isinstance(exchange, Forward)
+        and source.parallelism == target.parallelism
+        and len(graph.inputs(target.node_id)) == 1
+        and target.chain == ChainStrategy.ALWAYS
+        and source.chain != ChainStrategy.NEVER
+    )
+
+
+def _vertex(graph: StreamGraph, head: StreamNode, chained: dict[int, StreamEdge]) -> JobVertex:
+    nodes, links, todo = [head], [], [head]
+    while todo:
+        node = todo.pop(0)
+        for edge in graph.outputs(node.node_id):
+            if chained.get(edge.target) is edge:
+                target = graph.node(edge.target)
+                nodes.append(target)
+                todo.append(target)
+                links.append((node.node_id, target.node_id, edge.tag))
+    assert head.parallelism is not None
+    return JobVertex(tuple(nodes), head.parallelism, tuple(links))

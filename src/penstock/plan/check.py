@@ -1,0 +1,44 @@
+"""Refuses mistakes in the program before anything runs (P9)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from penstock.core.errors import ProgramError
+from penstock.core.partition import Hash
+from penstock.core.specs import SourceSpec
+from penstock.graph.stream_graph import StreamGraph, StreamNode
+
+__all__ = ["check"]
+
+
+def check(graph: StreamGraph) -> StreamGraph:
+    """Afterwards: there is a source and a sink, uids are unique, keyed operators have keyed inputs."""
+    if not graph.nodes:
+        raise ProgramError(f"Job '{graph.name}' has no operators: create a stream, e.g. with env.from_collection(...)")
+    _check_uids(graph)
+    for node in graph.nodes:
+        _check_keyed(graph, node)
+        _check_consumed(graph, node)
+    return graph
+
+
+def _check_uids(graph: StreamGraph) -> None:
+    for uid, count in Counter(n.uid for n in graph.nodes if n.uid is not None).items():
+        if count > 1:
+            names = ", ".join(f"'{n.name}'" for n in graph.nodes if n.uid == uid)
+            raise ProgramError(f"uid {uid!r} is used by {count} operators ({names}): a uid must be unique in the job")
+
+
+def _check_keyed(graph: StreamGraph, node: StreamNode) -> None:
+    if node.spec.is_keyed and not all(isinstance(e.exchange, Hash) for e in graph.inputs(node.node_id)):
+        raise ProgramError(f"Operator '{node.name}' keeps keyed state but its input is not keyed: call key_by first")
+
+
+def _check_consumed(graph: StreamGraph, node: StreamNode) -> None:
+    if not node.spec.is_sink and not graph.outputs(node.node_id):
+        what = "Source" if isinstance(node.spec, SourceSpec) else "Operator"
+        raise ProgramError(
+            f"{what} '{node.name}' has no sink: its records go nowhere. Add one, e.g. .print(), "
+            ".sink_to(...) or .execute_and_collect()"
+        )

@@ -1,0 +1,40 @@
+"""The passes, in order, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.core.job import JobPlan, RuntimeSettings
+from penstock.graph.job_graph import JobGraph
+from penstock.graph.stream_graph import StreamGraph
+from penstock.plan.chain import chain
+from penstock.plan.check import check
+from penstock.plan.isolate import isolate_sources
+from penstock.plan.lower import lower
+from penstock.plan.parallelism import assign_parallelism
+from penstock.plan.uids import assign_uids
+
+__all__ = ["PlanOptions", "compile_job", "compile_job_graph"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """What the environment decides about a plan. `one_batch`: the whole input is read at once (bounded host)."""
+
+    parallelism: int = 1
+    max_parallelism: int = 128
+    chaining: bool = True
+    one_batch: bool = False
+    settings: RuntimeSettings = RuntimeSettings()
+
+
+def compile_job_graph(graph: StreamGraph, options: PlanOptions) -> JobGraph:
+    """check → parallelism → uids → chain."""
+    checked = check(graph)
+    sized = assign_parallelism(checked, options.parallelism, options.max_parallelism)
+    return chain(assign_uids(sized), options.max_parallelism, options.chaining)
+
+
+def compile_job(graph: StreamGraph, options: PlanOptions) -> JobPlan:
+    """… → isolate sources → lower."""
+    return lower(isolate_sources(compile_job_graph(graph, options)), options.settings, options.one_batch)

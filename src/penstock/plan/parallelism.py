@@ -1,0 +1,37 @@
+"""Decides the parallelism of every operator (P3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.core.errors import ProgramError
+from penstock.core.specs import SourceSpec
+from penstock.graph.stream_graph import StreamGraph, StreamNode
+
+__all__ = ["assign_parallelism"]
+
+
+def assign_parallelism(graph: StreamGraph, default: int, max_parallelism: int) -> StreamGraph:
+    """Afterwards: every node's parallelism is a number from 1 to `max_parallelism`."""
+    return replace(graph, nodes=tuple(_assigned(n, default, max_parallelism) for n in graph.nodes))
+
+
+def _assigned(node: StreamNode, default: int, max_parallelism: int) -> StreamNode:
+    wanted = default if node.parallelism is None else node.parallelism
+    if isinstance(node.spec, SourceSpec):
+        wanted = _source_parallelism(node, node.spec, wanted)
+    if not 1 <= wanted <= max_parallelism:
+        raise ProgramError(
+            f"Operator '{node.name}' asks for parallelism {wanted}: it must be between 1 and the maximum "
+            f"parallelism {max_parallelism}"
+        )
+    return replace(node, parallelism=wanted)
+
+
+def _source_parallelism(node: StreamNode, spec: SourceSpec, wanted: int) -> int:
+    possible = spec.source.split_parallelism(wanted)
+    if node.parallelism is not None and possible < node.parallelism:
+        raise ProgramError(
+            f"Source '{node.name}' asks for parallelism {wanted} but cannot be read by more than {possible} subtask(s)"
+        )
+    return possible

@@ -1,0 +1,1 @@
+"""Flink's semantics in pure Python. Runs in workers; knows nothing of Spark."""

@@ -1,0 +1,103 @@
+"""What travels between stages: rows whose payload is a whole list of records (`design.md`, *What travels*)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from penstock.core.errors import RecordError
+from penstock.runtime.codec import dumps, loads
+
+__all__ = [
+    "COLLECTED",
+    "COMMITTABLES",
+    "CONTROL",
+    "DATA",
+    "DRIVER",
+    "FINISHED",
+    "METRICS",
+    "PENDING",
+    "BatchInfo",
+    "ChunkRow",
+    "Payload",
+    "channel_id",
+    "decode_payload",
+    "encode_payload",
+    "sort_key",
+]
+
+CONTROL, DATA, COLLECTED, COMMITTABLES, PENDING, METRICS, FINISHED = range(7)
+
+DRIVER = -1
+"""Target of rows that go to the end of the line."""
+
+_CHANNEL_BITS = 24
+
+Mark = tuple[int, int]
+"""(how many records come before it, watermark)."""
+
+
+class ChunkRow(NamedTuple):
+    """One row of a stage's input or output."""
+
+    partition: int
+    target: int
+    channel: int
+    seq: int
+    kind: int
+    payload: bytes
+
+
+class Payload(NamedTuple):
+    """Records of one channel in order: values, timestamps and keys side by side, watermarks in between."""
+
+    values: list[Any]
+    timestamps: list[Any] | None
+    keys: list[Any] | None
+    marks: list[Mark]
+
+
+class BatchInfo(NamedTuple):
+    """What every subtask is told at the start of a batch."""
+
+    run_id: str
+    batch_id: int
+    processing_time_ms: int
+
+
+def channel_id(edge_id: int, sender: int) -> int:
+    """A channel is an edge and the sending subtask (or source split)."""
+    return edge_id << _CHANNEL_BITS | sender
+
+
+def sort_key(row: ChunkRow) -> tuple[int, int]:
+    """Order within a channel is kept; channels are interleaved fairly. Control comes first (seq −1)."""
+    return (row.seq, row.channel)
+
+
+def encode_payload(payload: Payload, operator: str, uid: str) -> bytes:
+    """Pickle a chunk; an unpicklable record is named."""
+    try:
+        return dumps(tuple(payload))
+    except Exception as error:
+        raise _unpicklable(payload.values, operator, uid, error) from error
+
+
+def decode_payload(data: bytes) -> Payload:
+    return Payload(*loads(data))
+
+
+def _unpicklable(values: Iterable[Any], operator: str, uid: str, error: Exception) -> RecordError:
+    for value in values:
+        try:
+            dumps(value)
+        except Exception as inner:
+            return RecordError(
+                f"Operator '{operator}' (uid {uid}) emitted a record that cannot be pickled: "
+                f"{value!r:.200} ({type(inner).__name__}: {inner}). Emit plain data instead of handles, locks or lambdas",
+                operator,
+                uid,
+            )
+    return RecordError(
+        f"Operator '{operator}' (uid {uid}) emitted records that cannot be pickled: {error}", operator, uid
+    )

@@ -1,0 +1,77 @@
+"""Records and state values as bytes, and the rule that makes them independent of later mutation (S7).
+
+What is immutable through and through is kept as it is; everything else is fixed by a round trip
+through the codec at the moment it is emitted or stored.
+"""
+
+from __future__ import annotations
+
+import datetime
+import pickle
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+__all__ = ["IMMUTABLE", "Encoded", "decode", "dumps", "encode", "fix", "is_immutable", "loads"]
+
+loads: Callable[[bytes], Any] = pickle.loads
+
+IMMUTABLE: frozenset[type] = frozenset(
+    {
+        type(None),
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        Decimal,
+        datetime.date,
+        datetime.time,
+        datetime.datetime,
+        datetime.timedelta,
+    }
+)
+
+_contains_all = IMMUTABLE.issuperset
+
+
+class Encoded(bytes):
+    """A mutable value in its encoded form; decoded anew each time it is read."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Encoded, (bytes(self),))
+
+
+def dumps(value: Any) -> bytes:
+    """Pickle with the protocol that all parts of a job use."""
+    return pickle.dumps(value, 5)
+
+
+def is_immutable(value: Any) -> bool:
+    """Whether nothing reachable from `value` can be changed."""
+    cls = value.__class__
+    if cls in IMMUTABLE:
+        return True
+    if cls is tuple:
+        return _contains_all(map(type, value)) or all(map(is_immutable, value))
+    if issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__dict__.get("__slots__") == ():
+        return all(map(is_immutable, value))
+    return False
+
+
+def fix(value: Any) -> Any:
+    """`value` itself if immutable, else a copy that shares nothing with it."""
+    return value if is_immutable(value) else loads(dumps(value))
+
+
+def encode(value: Any) -> Any:
+    """What state keeps: the value if immutable, else its encoded form."""
+    return value if is_immutable(value) else Encoded(dumps(value))
+
+
+def decode(stored: Any) -> Any:
+    """The value that state kept, never shared between two reads unless immutable."""
+    return loads(stored) if stored.__class__ is Encoded else stored

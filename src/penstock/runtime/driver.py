@@ -1,0 +1,128 @@
+"""The driver's side of a batch: results handed over, committables committed when the batch is durable (F6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from penstock.core.clock import Clock
+from penstock.core.job import JobPlan
+from penstock.core.sink import CommitRequest, Committer, SupportsCommitter
+from penstock.core.specs import CollectSpec, SinkSpec
+from penstock.runtime.chunk import (
+    COLLECTED,
+    COMMITTABLES,
+    FINISHED,
+    METRICS,
+    PENDING,
+    ChunkRow,
+    decode_payload,
+)
+from penstock.runtime.codec import loads
+
+__all__ = ["BatchOutput", "Ledger"]
+
+ORPHAN_AGE_MS = 3_600_000
+
+
+class BatchOutput:
+    """What came out of the end of the line in one batch."""
+
+    def __init__(self, rows: Iterable[ChunkRow]) -> None:
+        self.collected: list[tuple[str, int, int, list[Any]]] = []
+        self.committables: list[tuple[str, list[Any]]] = []
+        self.pending: list[tuple[str, list[Any]]] = []
+        self.metrics: list[dict[str, Any]] = []
+        self.finished = False
+        for row in sorted(rows, key=lambda r: (r.channel, r.partition, r.seq)):
+            self._take(row)
+
+    def _take(self, row: ChunkRow) -> None:
+        if row.kind == COLLECTED:
+            values, _, origin, _ = decode_payload(row.payload)
+            assert origin is not None
+            self.collected.append((origin[0], origin[1], origin[2], values))
+        elif row.kind in (COMMITTABLES, PENDING):
+            uid, _, items = loads(row.payload)
+            (self.committables if row.kind == COMMITTABLES else self.pending).append((uid, items))
+        elif row.kind == METRICS:
+            self.metrics.extend(loads(row.payload))
+        elif row.kind == FINISHED:
+            self.finished = True
+
+
+class Ledger:
+    """Keeps what a batch delivered until the batch is durable, then lets it out.
+
+    `recover` is for committables that a restarted job found in its state: they belong to a batch that
+    is durable already, and are committed at once, again if need be.
+    """
+
+    def __init__(
+        self, plan: JobPlan, deliver: Callable[[str, list[Any]], None], printer: Callable[[str], None]
+    ) -> None:
+        self._deliver = deliver
+        self._printer = printer
+        operators = [op for v in plan.vertices for op in v.operators]
+        self._prints = {op.spec.name: op.spec for op in operators if isinstance(op.spec, CollectSpec)}
+        self._committers: dict[str, Committer] = {
+            op.uid: op.spec.sink.create_committer()
+            for op in operators
+            if isinstance(op.spec, SinkSpec) and isinstance(op.spec.sink, SupportsCommitter)
+        }
+        self._waiting: BatchOutput | None = None
+
+    def hold(self, output: BatchOutput) -> None:
+        """A batch ran; it is not durable yet. Recovered committables are committed now."""
+        assert self._waiting is None, "the batch before has not been released"
+        for uid, items in output.pending:
+            self._commit(uid, items)
+        self._waiting = output
+
+    @property
+    def holding(self) -> bool:
+        return self._waiting is not None
+
+    def release(self) -> None:
+        """The batch is durable: commit and hand over."""
+        output, self._waiting = self._waiting, None
+        if output is None:
+            return
+        for uid, items in output.committables:
+            self._commit(uid, items)
+        for name, subtask, parallelism, values in output.collected:
+            self._hand_over(name, subtask, parallelism, values)
+
+    def drop(self) -> None:
+        """The batch failed: what it delivered never happened."""
+        self._waiting = None
+
+    def clean(self, clock: Clock) -> None:
+        """Remove what attempts that lost have left behind long ago."""
+        for committer in self._committers.values():
+            committer.abandon_older_than(ORPHAN_AGE_MS, clock.now_ms())
+
+    def close(self) -> None:
+        for committer in self._committers.values():
+            committer.close()
+
+    def _commit(self, uid: str, items: list[Any]) -> None:
+        committer = self._committers.get(uid)
+        if committer is not None:
+            committer.commit([CommitRequest(item) for item in items])
+
+    def _hand_over(self, name: str, subtask: int, parallelism: int, values: list[Any]) -> None:
+        spec = self._prints[name]
+        if not spec.printing:
+            self._deliver(name, values)
+            return
+        prefix = _print_prefix(spec.prefix, subtask, parallelism)
+        for value in values:
+            self._printer(f"{prefix}{value}")
+
+
+def _print_prefix(identifier: str, subtask: int, parallelism: int) -> str:
+    """As Flink: `id:subtask> value`, the subtask only where there are several."""
+    where = str(subtask + 1) if parallelism > 1 else ""
+    joined = ":".join(part for part in (identifier, where) if part)
+    return f"{joined}> " if joined else ""

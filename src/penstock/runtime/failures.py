@@ -1,0 +1,48 @@
+"""Failures of user functions: which operator, which record, and the function's own traceback (P9)."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import Any
+
+from penstock.core.errors import OperatorError, PenstockError, UserFunctionError
+
+__all__ = ["describe", "named", "user_failure"]
+
+_OURS = str(Path(__file__).resolve().parent)
+
+
+def describe(value: Any, limit: int = 300) -> str:
+    """A record for an error message, cut to a readable length."""
+    try:
+        text = repr(value)
+    except Exception as error:
+        text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def user_failure(operator: str, uid: str, doing: str, record: Any, error: BaseException) -> PenstockError:
+    """The error to raise for `error`, which came out of user code."""
+    if isinstance(error, OperatorError) and not error.operator:
+        return named(error, operator, uid)
+    if isinstance(error, PenstockError):
+        return error
+    shown = describe(record)
+    trace = user_traceback(error)
+    message = f"{doing} of operator '{operator}' (uid {uid}) failed on record {shown}\n{trace}"
+    return UserFunctionError(message, operator, uid, shown, trace)
+
+
+def named(error: OperatorError, operator: str, uid: str) -> OperatorError:
+    """The same error, with the operator in it."""
+    return type(error)(f"Operator '{operator}' (uid {uid}): {error.args[0]}", operator, uid)
+
+
+def user_traceback(error: BaseException) -> str:
+    """The traceback without the frames of the runtime."""
+    summary = traceback.TracebackException.from_exception(error)
+    kept = [f for f in summary.stack if not f.filename.startswith(_OURS)]
+    if kept:
+        summary.stack = traceback.StackSummary.from_list(kept)
+    return "".join(summary.format()).rstrip()

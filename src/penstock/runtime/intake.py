@@ -1,0 +1,94 @@
+"""Level 0: reading a split of a source through the stateless chain beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from penstock.core.clock import Clock
+from penstock.core.job import JobPlan, Vertex
+from penstock.core.source import Position, ReadBatch
+from penstock.core.specs import SourceSpec
+from penstock.core.time import MAX_WATERMARK
+from penstock.runtime.chunk import BatchInfo, ChunkRow
+from penstock.runtime.context import TaskContext
+from penstock.runtime.failures import user_failure
+from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.factory import build_operator
+from penstock.runtime.task import wire_chain
+from penstock.runtime.writer import EdgeWriter
+
+__all__ = ["read_split"]
+
+
+class _Head(Operator):
+    """Stands for the source at the head of its chain: passes everything on."""
+
+    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        self.out.emit(values, timestamps)
+
+
+def read_split(
+    plan: JobPlan,
+    vertex: Vertex,
+    split: int,
+    start: Position,
+    end: Position | None,
+    clock: Clock,
+    info: BatchInfo,
+) -> Iterator[ChunkRow]:
+    """Rows made of the records between two positions; +∞ at the end if the split ends there (T4).
+
+    A source vertex has one subtask for each split.
+    """
+    rows: list[ChunkRow] = []
+    operators, writers = _chain(plan, vertex, split, clock, info, rows.append)
+    spec = vertex.operators[0].spec
+    assert isinstance(spec, SourceSpec)
+    for op in operators:
+        op.open()
+        op.begin()
+    for writer in writers:
+        writer.begin(info.batch_id)
+    batches = spec.source.read(split, vertex.parallelism, start, end)
+    while (batch := _next(batches, vertex)) is not None:
+        operators[0].process(*batch, None)
+        yield from rows
+        rows.clear()
+    for op in operators:
+        op.end()
+    if end is None or (end.ended and not start.ended):
+        operators[0].watermark(MAX_WATERMARK)
+    for writer in writers:
+        writer.flush()
+    yield from rows
+    for op in operators:
+        op.close()
+
+
+def _chain(
+    plan: JobPlan, vertex: Vertex, split: int, clock: Clock, info: BatchInfo, send: Callable[[ChunkRow], None]
+) -> tuple[list[Operator], list[EdgeWriter]]:
+    context = TaskContext(
+        vertex.name,
+        split,
+        vertex.parallelism,
+        plan.max_parallelism,
+        split % plan.partitions,
+        vertex.vertex_id,
+        plan.settings,
+        clock,
+        send,
+        batch=info,
+    )
+    head: list[Operator] = [_Head(vertex.operators[0], context)]
+    operators = head + [build_operator(op, context) for op in vertex.operators[1:]]
+    return operators, wire_chain(plan, vertex, split, context, operators)
+
+
+def _next(batches: Iterator[ReadBatch], vertex: Vertex) -> ReadBatch | None:
+    try:
+        return next(batches, None)
+    except Exception as error:
+        op = vertex.operators[0]
+        raise user_failure(op.name, op.uid, "Reading", "(while reading)", error) from error

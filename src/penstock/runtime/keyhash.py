@@ -1,0 +1,162 @@
+"""The stable route of a key (G5): equal keys, equal route, on every machine, process and run.
+
+Python's `hash` of strings differs between processes and is not used for them. Its hash of numbers
+is fixed by the language reference (equal numbers of any type hash alike) and is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import enum
+import numbers
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from zlib import crc32
+
+from penstock.core.errors import KeyTypeError
+from penstock.core.row import Row
+
+__all__ = ["HASH_BITS", "key_group", "stable_hash", "subtask_of_group"]
+
+HASH_BITS = 32
+_MASK = 0xFFFFFFFF
+_SUPPORTED = (
+    "None, bool, int, float, str, bytes, Decimal, date, time, datetime, enum, numpy scalars, "
+    "and tuples, Rows, named tuples and frozen dataclasses of these"
+)
+
+
+def stable_hash(key: Any) -> int:
+    """A 32-bit hash that depends on the key's value alone.
+
+    >>> stable_hash(1) == stable_hash(1.0) == stable_hash(True)
+    True
+    >>> stable_hash("penstock")
+    1542907546
+    """
+    hasher = _EXACT.get(key.__class__)
+    return hasher(key) if hasher is not None else _hash_other(key)
+
+
+def key_group(hashed: int, max_parallelism: int) -> int:
+    """The key group of a hash: the unit in which keyed state moves between subtasks."""
+    return hashed % max_parallelism
+
+
+def subtask_of_group(group: int, parallelism: int, max_parallelism: int) -> int:
+    """The subtask that owns a key group."""
+    return group * parallelism // max_parallelism
+
+
+def _mix(value: int) -> int:
+    value = ((value ^ (value >> 15)) * 0x2C1B3C6D) & _MASK
+    return value ^ (value >> 12)
+
+
+def _hash_number(key: Any) -> int:
+    if key != key:
+        raise KeyTypeError(f"{key!r} cannot be a key: it is not equal to itself. Map it to a value of its own first")
+    return _mix(crc32(hash(key).to_bytes(8, "little", signed=True)))
+
+
+def _hash_int(key: int) -> int:
+    return _mix(crc32(hash(key).to_bytes(8, "little", signed=True)))
+
+
+def _hash_str(key: str) -> int:
+    return _mix(crc32(key.encode("utf-8", "surrogatepass"), 1))
+
+
+def _hash_bytes(key: bytes) -> int:
+    return _mix(crc32(key, 2))
+
+
+def _hash_none(_: None) -> int:
+    return _mix(3)
+
+
+def _hash_sequence(key: Any) -> int:
+    seed = 4
+    for item in key:
+        seed = crc32(stable_hash(item).to_bytes(4, "little"), seed)
+    return _mix(seed)
+
+
+def _hash_datetime(key: datetime.datetime) -> int:
+    if key.utcoffset() is not None:
+        key = key.astimezone(datetime.UTC).replace(tzinfo=None)
+    return _hash_str(key.replace(fold=0).isoformat())
+
+
+def _hash_time(key: datetime.time) -> int:
+    offset = key.utcoffset()
+    micros = ((key.hour * 60 + key.minute) * 60 + key.second) * 1_000_000 + key.microsecond
+    if offset is not None:
+        micros -= offset // datetime.timedelta(microseconds=1)
+    return _mix(crc32(micros.to_bytes(8, "little", signed=True), 5))
+
+
+def _hash_date(key: datetime.date) -> int:
+    return _hash_str(key.isoformat())
+
+
+def _hash_row(key: Row) -> int:
+    return _hash_sequence(key._canonical())
+
+
+_EXACT: dict[type, Callable[[Any], int]] = {
+    bool: _hash_int,
+    int: _hash_int,
+    float: _hash_number,
+    Decimal: _hash_number,
+    Fraction: _hash_number,
+    str: _hash_str,
+    bytes: _hash_bytes,
+    type(None): _hash_none,
+    tuple: _hash_sequence,
+    datetime.datetime: _hash_datetime,
+    datetime.date: _hash_date,
+    datetime.time: _hash_time,
+    Row: _hash_row,
+}
+
+_BY_BASE: tuple[tuple[type, Callable[[Any], int]], ...] = (
+    (numbers.Number, _hash_number),
+    (str, _hash_str),
+    (bytes, _hash_bytes),
+    (tuple, _hash_sequence),
+    (datetime.datetime, _hash_datetime),
+    (datetime.date, _hash_date),
+    (datetime.time, _hash_time),
+)
+
+
+def _hash_other(key: Any) -> int:
+    """Subclasses of supported types (they may equal their base), enums, numpy scalars, frozen dataclasses."""
+    if type(key).__module__ == "numpy" and hasattr(key, "item") and getattr(key, "ndim", 1) == 0:
+        plain = key.item()
+        if type(plain) is not type(key) and type(plain) in _EXACT:
+            return stable_hash(plain)
+    for base, hasher in _BY_BASE:
+        if isinstance(key, base):
+            return hasher(key)
+    if isinstance(key, enum.Enum):
+        return _hash_str(f"{type(key).__qualname__}.{key.name}")
+    if _is_frozen_dataclass(key):
+        return _hash_sequence([getattr(key, f.name) for f in dataclasses.fields(key) if f.compare])
+    raise KeyTypeError(
+        f"a {type(key).__name__} cannot be a key (found {_short(key)}): it has no stable route. Keys may be {_SUPPORTED}"
+    )
+
+
+def _is_frozen_dataclass(key: Any) -> bool:
+    params = getattr(type(key), "__dataclass_params__", None)
+    return params is not None and params.frozen and params.eq
+
+
+def _short(value: Any, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,1 @@
+"""Live operators, one family a file."""

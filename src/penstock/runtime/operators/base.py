@@ -1,0 +1,112 @@
+"""The operator contract: whole lists in, whole lists out, watermarks in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from penstock.core.job import ChainedOperator
+from penstock.runtime.codec import fix
+from penstock.runtime.context import TaskContext
+
+__all__ = ["Discard", "Fan", "Operator", "Output", "Timestamps"]
+
+Timestamps = Sequence[Any] | None
+
+
+class Output(Protocol):
+    """Where an operator's records and watermarks go."""
+
+    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Take records, in order."""
+
+    def watermark(self, timestamp: int) -> None:
+        """Take a watermark; everything emitted before belongs before it."""
+
+
+class Discard:
+    """Nobody listens."""
+
+    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Drop."""
+
+    def watermark(self, timestamp: int) -> None:
+        """Drop."""
+
+
+class Fan:
+    """Several consumers of one output; each gets records that it alone may change (S7)."""
+
+    def __init__(self, outputs: Sequence[Output], copies: bool) -> None:
+        self._outputs = tuple(outputs)
+        self._copies = copies
+
+    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+        for output in self._outputs[:-1]:
+            output.emit(list(map(fix, values)) if self._copies else values, timestamps)
+        self._outputs[-1].emit(values, timestamps)
+
+    def watermark(self, timestamp: int) -> None:
+        for output in self._outputs:
+            output.watermark(timestamp)
+
+
+class Operator:
+    """Base of live operators. Everything is defaulted; a subclass overrides what it is about.
+
+    Order of calls: `restore?`, `open`, then per batch `begin`, any of `process`/`watermark`/
+    `processing_time`, `end`, `snapshot`; `close` once at the end of its life.
+    """
+
+    def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
+        self.desc = desc
+        self.task = task
+        self.out: Output = Discard()
+        self.sides: dict[str, Output] = {}
+        self.current_watermark: int = -(2**63)
+
+    def restore(self, state: Any) -> None:
+        """Take over what `snapshot` gave."""
+
+    def open(self) -> None:
+        """Get ready."""
+
+    def begin(self) -> None:
+        """A batch starts."""
+
+    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        """Take records in order."""
+        raise NotImplementedError
+
+    def watermark(self, timestamp: int) -> None:
+        """The clock moved: fire what is due, then pass it on (T5)."""
+        self.current_watermark = timestamp
+        self.forward_watermark(timestamp)
+
+    def forward_watermark(self, timestamp: int) -> None:
+        self.out.watermark(timestamp)
+        for side in self.sides.values():
+            side.watermark(timestamp)
+
+    def processing_time(self, now_ms: int) -> None:
+        """Fire processing-time timers that are due."""
+
+    def end(self) -> None:
+        """The batch ends: emit what is still held back, prepare what must be committed."""
+
+    def snapshot(self) -> Any:
+        """Operator state to keep, None for none."""
+        return None
+
+    def close(self) -> None:
+        """Release resources."""
+
+    # -- chaining: an operator is the output of the one before it ---------------------------------
+
+    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+        self.process(values, timestamps, None)
+
+
+def thin(timestamps: Timestamps, kept: Iterable[int]) -> Timestamps:
+    """The timestamps of the records at the given indexes."""
+    return None if timestamps is None else [timestamps[i] for i in kept]

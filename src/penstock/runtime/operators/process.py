@@ -1,0 +1,252 @@
+"""Process functions, keyed or not: the kernel that most operators are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Any
+
+from penstock.core.errors import ProgramError, TimestampError, UserFunctionError
+from penstock.core.functions import KeyedProcessFunction, ProcessFunction, TimeDomain, TimerService
+from penstock.core.job import ChainedOperator
+from penstock.core.output_tag import OutputTag
+from penstock.core.specs import KeyedProcessSpec, ProcessSpec
+from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
+from penstock.runtime.codec import IMMUTABLE, fix
+from penstock.runtime.context import LiveRuntimeContext, TaskContext
+from penstock.runtime.failures import describe, user_failure
+from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
+
+__all__ = ["KeyedProcessOperator", "ProcessOperator"]
+
+
+class _Emitter(Operator):
+    """Gathers what a function yields: main output and `(tag, value)` pairs for side outputs."""
+
+    def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
+        super().__init__(desc, task)
+        self._limit = task.settings.chunk_records
+        self._fix = (lambda v: v) if task.settings.object_reuse else fix
+        self._values: list[Any] = []
+        self._times: list[Any] = []
+        self._side: dict[str, tuple[list[Any], list[Any]]] = {}
+
+    def take(self, result: Iterable[Any], timestamp: Any) -> None:
+        """Gather everything a call yielded."""
+        values, times = self._values, self._times
+        for record in result:
+            cls = record.__class__
+            if cls not in IMMUTABLE:
+                if cls is tuple and len(record) == 2 and record[0].__class__ is OutputTag:
+                    self.output(record[0], record[1], timestamp)
+                    continue
+                record = self._fix(record)
+            values.append(record)
+            times.append(timestamp)
+        if len(values) >= self._limit:
+            self.flush_main()
+
+    def output(self, tag: OutputTag, value: Any, timestamp: Any) -> None:
+        """Send to a side output; dropped if nobody asked for that tag."""
+        side = self.sides.get(tag.tag_id)
+        if side is None:
+            return
+        values, times = self._side.setdefault(tag.tag_id, ([], []))
+        values.append(self._fix(value))
+        times.append(timestamp)
+        if len(values) >= self._limit:
+            self._side[tag.tag_id] = ([], [])
+            side.emit(values, times)
+
+    def flush_main(self) -> None:
+        if self._values:
+            values, times = self._values, self._times
+            self._values, self._times = [], []
+            self.out.emit(values, _or_none(times))
+
+    def flush(self) -> None:
+        self.flush_main()
+        for tag, (values, times) in self._side.items():
+            if values:
+                self._side[tag] = ([], [])
+                self.sides[tag].emit(values, _or_none(times))
+
+    def forward_watermark(self, timestamp: int) -> None:
+        self.flush()
+        super().forward_watermark(timestamp)
+
+    def failed(self, doing: str, record: Any, result: Any, error: Exception) -> Exception:
+        if isinstance(error, TypeError) and result is not None and not hasattr(result, "__iter__"):
+            return UserFunctionError(
+                f"{doing} of operator '{self.desc.name}' (uid {self.desc.uid}) returned {describe(result)} "
+                f"({type(result).__name__}) for record {describe(record)}: yield records or return an iterable of them",
+                self.desc.name,
+                self.desc.uid,
+                describe(record),
+            )
+        return user_failure(self.desc.name, self.desc.uid, doing, record, error)
+
+
+def _or_none(times: list[Any]) -> list[Any] | None:
+    return times if any(t is not None for t in times) else None
+
+
+class _Timers(TimerService):
+    """Clocks and, where the input is keyed, timers of the current key."""
+
+    def __init__(self, operator: _Emitter, backend: KeyedBackend | None) -> None:
+        self._operator = operator
+        self._backend = backend
+
+    def current_processing_time(self) -> int:
+        return self._operator.task.clock.now_ms()
+
+    def current_watermark(self) -> int:
+        return self._operator.current_watermark
+
+    def register_event_time_timer(self, timestamp: int) -> None:
+        self._keyed().register(EVENT, self._checked(timestamp))
+
+    def register_processing_time_timer(self, timestamp: int) -> None:
+        self._keyed().register(PROCESSING, self._checked(timestamp))
+
+    def delete_event_time_timer(self, timestamp: int) -> None:
+        self._keyed().delete(EVENT, timestamp)
+
+    def delete_processing_time_timer(self, timestamp: int) -> None:
+        self._keyed().delete(PROCESSING, timestamp)
+
+    def _keyed(self) -> KeyedBackend:
+        if self._backend is None:
+            raise ProgramError("Setting timers is only supported on a keyed stream: call key_by before process")
+        return self._backend
+
+    def _checked(self, timestamp: Any) -> int:
+        if timestamp.__class__ is int and MIN_TIMESTAMP <= timestamp <= MAX_TIMESTAMP:
+            return int(timestamp)
+        if isinstance(timestamp, bool) or not hasattr(timestamp, "__index__"):
+            raise TimestampError(f"a timer needs an int of milliseconds, got {describe(timestamp)}")
+        whole = int(timestamp.__index__())
+        if not MIN_TIMESTAMP <= whole <= MAX_TIMESTAMP:
+            raise TimestampError(f"the timer {whole} is out of range: it must fit in 64 bits")
+        return whole
+
+
+class _Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
+    """The one context of an operator; what it says changes from record to record."""
+
+    def __init__(self, operator: _Emitter, backend: KeyedBackend | None) -> None:
+        self._operator = operator
+        self._backend = backend
+        self._timers = _Timers(operator, backend)
+        self.stamp: Any = None
+        self.domain = TimeDomain.EVENT_TIME
+
+    def timer_service(self) -> TimerService:
+        return self._timers
+
+    def timestamp(self) -> int | None:
+        stamp: int | None = self.stamp
+        return stamp
+
+    def get_current_key(self) -> Any:
+        return self._backend.key if self._backend is not None else None
+
+    def time_domain(self) -> int:
+        return self.domain
+
+    def output(self, output_tag: OutputTag, value: Any) -> None:
+        self._operator.output(output_tag, value, self.stamp)
+
+
+class ProcessOperator(_Emitter):
+    """A `ProcessFunction` on a stream that is not keyed."""
+
+    def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
+        super().__init__(desc, task)
+        assert isinstance(desc.spec, ProcessSpec)
+        self._function = desc.spec.function
+        self._context = _Context(self, None)
+
+    def open(self) -> None:
+        self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=False))
+
+    def close(self) -> None:
+        self._function.close()
+
+    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        call, context, result = self._function.process_element, self._context, None
+        value = None
+        try:
+            for value, stamp in zip(values, timestamps or repeat(None), strict=False):
+                context.stamp = stamp
+                result = call(value, context)
+                if result is not None:
+                    self.take(result, stamp)
+        except Exception as error:
+            raise self.failed("process_element", value, result, error) from error
+        self.flush()
+
+
+class KeyedProcessOperator(_Emitter):
+    """A `KeyedProcessFunction`, with state and timers of the current key."""
+
+    def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
+        super().__init__(desc, task)
+        assert isinstance(desc.spec, KeyedProcessSpec) and task.backend is not None
+        self._function = desc.spec.function
+        self._backend = task.backend
+        self._context = _Context(self, task.backend)
+
+    def open(self) -> None:
+        self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=True))
+
+    def close(self) -> None:
+        self._function.close()
+
+    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        assert keys is not None, "a keyed operator got records without keys"
+        call, context, backend, page_of = (
+            self._function.process_element,
+            self._context,
+            self._backend,
+            self._backend.page_of,
+        )
+        value = result = None
+        try:
+            for value, stamp, key in zip(values, timestamps or repeat(None), keys, strict=False):
+                backend.key = key
+                backend.page = page_of[key]
+                context.stamp = stamp
+                result = call(value, context)
+                if result is not None:
+                    self.take(result, stamp)
+        except Exception as error:
+            raise self.failed("process_element", value, result, error) from error
+        self.flush()
+
+    def watermark(self, timestamp: int) -> None:
+        self.current_watermark = timestamp
+        self._fire(TimeDomain.EVENT_TIME, self._backend.due(EVENT, timestamp))
+        if timestamp == MAX_WATERMARK:
+            for _ in self._backend.due(PROCESSING, MAX_TIMESTAMP):
+                pass  # pending processing-time timers are dropped at the end of input (T4)
+        self.forward_watermark(timestamp)
+
+    def processing_time(self, now_ms: int) -> None:
+        if self._backend.earliest(PROCESSING) <= now_ms:
+            self._fire(TimeDomain.PROCESSING_TIME, self._backend.due(PROCESSING, now_ms))
+            self.flush()
+
+    def _fire(self, domain: int, due: Iterator[Any]) -> None:
+        call, context, result, timestamp = self._function.on_timer, self._context, None, 0
+        try:
+            for timestamp, _, _ in due:
+                context.domain, context.stamp = domain, timestamp
+                result = call(timestamp, context)
+                if result is not None:
+                    self.take(result, timestamp if domain == TimeDomain.EVENT_TIME else None)
+        except Exception as error:
+            what = f"timer {timestamp} of key {describe(self._backend.key)}"
+            raise self.failed("on_timer", what, result, error) from error

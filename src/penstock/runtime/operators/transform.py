@@ -1,0 +1,127 @@
+"""`map`, `flat_map` and `filter`: stateless, whole lists at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress
+from typing import Any
+
+from penstock.core.errors import UserFunctionError
+from penstock.core.job import ChainedOperator
+from penstock.core.specs import TransformSpec
+from penstock.runtime.codec import IMMUTABLE, fix
+from penstock.runtime.context import LiveRuntimeContext, TaskContext
+from penstock.runtime.failures import describe, user_failure
+from penstock.runtime.operators.base import Operator, Timestamps
+
+__all__ = ["FilterOperator", "FlatMapOperator", "MapOperator"]
+
+
+class _Transform(Operator):
+    """A function of one record. The failing record is found from how far the input iterator got."""
+
+    doing = "The function"
+
+    def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
+        super().__init__(desc, task)
+        assert isinstance(desc.spec, TransformSpec)
+        self.call = desc.spec.call
+        self._rich = desc.spec.rich
+        self._reuse = task.settings.object_reuse
+
+    def open(self) -> None:
+        if self._rich is not None:
+            self._rich.open(LiveRuntimeContext(self.task, self.desc, keyed=False))
+
+    def close(self) -> None:
+        if self._rich is not None:
+            self._rich.close()
+
+    def failed(self, values: list[Any], rest: Any, error: Exception) -> Exception:
+        record = values[len(values) - rest.__length_hint__() - 1] if values else None
+        return user_failure(self.desc.name, self.desc.uid, self.doing, record, error)
+
+
+class MapOperator(_Transform):
+    """One in, one out."""
+
+    doing = "The map function"
+
+    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        call, rest = self.call, iter(values)
+        try:
+            if self._reuse:
+                out = list(map(call, rest))
+            else:
+                out = [r if (r := call(v)).__class__ in IMMUTABLE else fix(r) for v in rest]
+        except Exception as error:
+            raise self.failed(values, rest, error) from error
+        self.out.emit(out, timestamps)
+
+
+class FilterOperator(_Transform):
+    """Keeps what the function answers true for."""
+
+    doing = "The filter function"
+
+    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        call, rest = self.call, iter(values)
+        try:
+            if timestamps is None:
+                kept = [v for v in rest if call(v)]
+            else:
+                chosen = [bool(call(v)) for v in rest]
+                kept = list(compress(values, chosen))
+                timestamps = list(compress(timestamps, chosen))
+        except Exception as error:
+            raise self.failed(values, rest, error) from error
+        if kept:
+            self.out.emit(kept, timestamps)
+
+
+class FlatMapOperator(_Transform):
+    """One in, any number out."""
+
+    doing = "The flat_map function"
+
+    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        rest = iter(values)
+        limit = self.task.settings.chunk_records
+        out: list[Any] = []
+        sizes: list[Any] = []
+        try:
+            for index, value in enumerate(rest):
+                before = len(out)
+                self._call_one(value, out)
+                if timestamps is not None:
+                    sizes.extend([timestamps[index]] * (len(out) - before))
+                if len(out) >= limit:
+                    self.out.emit(out, sizes if timestamps is not None else None)
+                    out, sizes = [], []
+        except Exception as error:
+            raise self.failed(values, rest, error) from error
+        if out:
+            self.out.emit(out, sizes if timestamps is not None else None)
+
+    def _call_one(self, value: Any, out: list[Any]) -> None:
+        result = self.call(value)
+        if result is None:
+            return
+        try:
+            made = iter(result)
+        except TypeError:
+            raise _not_iterable(self.desc, value, result) from None
+        if self._reuse:
+            out.extend(made)
+        else:
+            out.extend([r if r.__class__ in IMMUTABLE else fix(r) for r in made])
+
+
+def _not_iterable(desc: ChainedOperator, value: Any, result: Any) -> UserFunctionError:
+    return UserFunctionError(
+        f"The flat_map function of operator '{desc.name}' (uid {desc.uid}) returned {describe(result)} "
+        f"({type(result).__name__}) for record {describe(value)}: yield records or return an iterable of them",
+        desc.name,
+        desc.uid,
+        describe(value),
+    )

@@ -1,0 +1,44 @@
+"""A store for the bounded host: blobs in a temporary file, only their places in memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from typing import IO
+
+__all__ = ["SpillStore"]
+
+
+class SpillStore:
+    """Used when pages are pushed out of memory; nothing of it outlives the task."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._places: dict[bytes, tuple[int, int]] = {}
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return [self._read(self._places.get(key)) for key in keys]
+
+    def put_many(self, items: Iterable[tuple[bytes, bytes]]) -> None:
+        for key, blob in items:
+            file = self._open()
+            offset = file.seek(0, os.SEEK_END)
+            file.write(blob)
+            self._places[key] = (offset, len(blob))
+
+    def delete_many(self, keys: Iterable[bytes]) -> None:
+        for key in keys:
+            self._places.pop(key, None)
+
+    def _open(self) -> IO[bytes]:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()
+        return self._file
+
+    def _read(self, place: tuple[int, int] | None) -> bytes | None:
+        if place is None:
+            return None
+        file = self._open()
+        file.seek(place[0])
+        return file.read(place[1])

@@ -1,0 +1,145 @@
+"""All vertices of one level in one partition: what a Spark task of a stage runs."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+from penstock.core.clock import Clock
+from penstock.core.job import JobPlan
+from penstock.runtime.chunk import CONTROL, DRIVER, METRICS, BatchInfo, ChunkRow, sort_key
+from penstock.runtime.codec import dumps, loads
+from penstock.runtime.state.backend import PROCESSING
+from penstock.runtime.state.store import StateStore
+from penstock.runtime.task import VertexTask
+
+__all__ = ["StageTask", "control_row", "sorted_rows"]
+
+
+class StageTask:
+    """Runs the rows meant for its level and passes rows for later levels on, undecoded.
+
+    May be kept between batches by whoever runs it; what it holds is used again only if the store
+    names the attempt that made it.
+    """
+
+    def __init__(self, plan: JobPlan, level: int, partition: int, clock: Clock) -> None:
+        self._plan, self._level, self._partition, self._clock = plan, level, partition, clock
+        self._hosted = [(v, s) for v in plan.at_level(level) if (s := plan.subtask_at(v, partition)) is not None]
+        self._tasks: dict[int, VertexTask] = {}
+        self._out: list[ChunkRow] = []
+        self._info: BatchInfo | None = None
+
+    def run(self, rows: Iterable[ChunkRow], store: StateStore) -> Iterator[ChunkRow]:
+        """One batch: rows in order, ending with everything written to the store."""
+        try:
+            self._attach(store)
+            for row in rows:
+                if row.target == DRIVER or (row.kind != CONTROL and self._plan.vertex(row.target).level > self._level):
+                    yield row
+                    continue
+                if row.kind == CONTROL:
+                    yield from self._control(row)
+                else:
+                    self._tasks[row.target].process(row)
+                yield from self._drain()
+            yield from self._finish()
+        except BaseException:
+            self.close()
+            raise
+
+    def _attach(self, store: StateStore) -> None:
+        roots = store.get_many([VertexTask.root_name(v, s) for v, s in self._hosted])
+        for (vertex, subtask), root in zip(self._hosted, roots, strict=True):
+            kept = self._tasks.get(vertex.vertex_id)
+            if kept is not None and root is not None and loads(root)["nonce"] == kept.nonce:
+                kept.attach(store)
+                continue
+            if kept is not None:
+                kept.close()
+            self._tasks[vertex.vertex_id] = VertexTask(
+                self._plan, vertex, subtask, store, self._clock, self._out.append, root
+            )
+        self._info = None
+
+    def _control(self, row: ChunkRow) -> Iterator[ChunkRow]:
+        level, info = loads(row.payload)
+        if level != self._level:
+            yield row
+            return
+        self._info = info
+        for task in self._tasks.values():
+            task.begin(info)
+
+    def _finish(self) -> Iterator[ChunkRow]:
+        assert self._info is not None, "a stage got no control row"
+        for task in self._tasks.values():
+            task.end()
+            yield from self._drain()
+        yield ChunkRow(self._partition, DRIVER, 0, 0, METRICS, dumps(self._metrics()))
+
+    def _metrics(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "vertex": t.vertex.vertex_id,
+                "name": t.vertex.name,
+                "subtask": t.subtask,
+                "in": t.records_in,
+                "watermark": t.clock,
+                "next_timer_ms": t.next_timer_ms(PROCESSING),
+            }
+            for t in self._tasks.values()
+        ]
+
+    def _drain(self) -> Iterator[ChunkRow]:
+        if self._out:
+            yield from self._out
+            self._out.clear()
+
+    def close(self) -> None:
+        """Give up what is kept."""
+        for task in self._tasks.values():
+            task.close()
+        self._tasks.clear()
+        self._out.clear()
+
+    @property
+    def tasks(self) -> dict[int, VertexTask]:
+        return self._tasks
+
+
+def control_row(partition: int, level: int, info: BatchInfo) -> ChunkRow:
+    """The row that starts a batch for one partition of one level."""
+    return ChunkRow(partition, 0, 0, -1, CONTROL, dumps((level, info)))
+
+
+def sorted_rows(rows: Iterable[ChunkRow], budget_bytes: int) -> Iterator[ChunkRow]:
+    """Rows in the order in which they are to be run. Beyond the budget payloads wait in a temporary file."""
+    held: list[tuple[ChunkRow, int]] = []
+    size, spill = 0, None
+    for row in rows:
+        size += len(row.payload)
+        if size > budget_bytes and spill is None:
+            spill = tempfile.TemporaryFile()
+        held.append(_place(row, spill))
+    held.sort(key=lambda pair: sort_key(pair[0]))
+    for row, length in held:
+        yield row if length < 0 else _fetch(row, length, spill)
+    if spill is not None:
+        spill.close()
+
+
+def _place(row: ChunkRow, spill: Any) -> tuple[ChunkRow, int]:
+    if spill is None:
+        return row, -1
+    offset = spill.seek(0, os.SEEK_END)
+    spill.write(row.payload)
+    return row._replace(payload=offset.to_bytes(8, "big")), len(row.payload)
+
+
+def _fetch(row: ChunkRow, length: int, spill: BinaryIO | None) -> ChunkRow:
+    assert spill is not None
+    spill.seek(int.from_bytes(row.payload, "big"))
+    return row._replace(payload=spill.read(length))

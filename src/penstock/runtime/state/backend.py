@@ -1,0 +1,368 @@
+"""The keyed backend: pages in memory over a store, read at most once and written at most once a batch.
+
+Values of all loaded keys live in one dict per state (`tables`), so that access costs what a plain dict
+costs; `page_of` says which page a key belongs to, and a page is written back if one of its keys changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
+from itertools import islice
+from typing import Any
+
+from penstock.runtime.codec import dumps, loads
+from penstock.runtime.keyhash import stable_hash
+from penstock.runtime.state.page import NO_TIMER, Group, Page, PageId, StoreKeys, Timer
+from penstock.runtime.state.store import StateStore
+
+__all__ = ["EVENT", "PROCESSING", "KeyedBackend"]
+
+EVENT, PROCESSING = 0, 1
+_PREFETCH = 64
+_KEY_WEIGHT = 48
+
+
+class KeyedBackend:
+    """State and timers of one keyed operator in one subtask."""
+
+    def __init__(
+        self,
+        store: StateStore,
+        names: StoreKeys,
+        max_parallelism: int,
+        page_bytes: int,
+        budget_bytes: int,
+        group_timers: dict[int, tuple[int, int]] | None = None,
+    ) -> None:
+        # configuration
+        self.store = store
+        self.names = names
+        self._max_parallelism = max_parallelism
+        self._page_bytes = page_bytes
+        self._budget_bytes = budget_bytes
+        # current record
+        self.key: Any = None
+        self.page: Page = Page((0, 0, 0), False)
+        # loaded
+        self.page_of: dict[Any, Page] = {}
+        self.tables: dict[str, dict[Any, Any]] = {}
+        self._pages: dict[PageId, Page] = {}
+        self._groups: dict[int, Group] = {}
+        self._blobs: dict[bytes, bytes | None] = {}
+        self.group_timers = group_timers if group_timers is not None else {}
+        self._heaps: tuple[list[Any], list[Any]] = ([], [])
+        self._far: tuple[list[Any], list[Any]] = ([], [])
+        self._count = 0
+        self._tick = 0
+        self._weight = 0
+        self.evictions = 0
+        for group, earliest in self.group_timers.items():
+            self._note_far((group, -1, 0), earliest)
+
+    # -- keys ---------------------------------------------------------------------------------
+
+    def table(self, name: str) -> dict[Any, Any]:
+        """The dict of a state, by its qualified name."""
+        return self.tables.setdefault(name, {})
+
+    def ensure(self, keys: Iterable[Any]) -> None:
+        """Load the pages of all `keys`; afterwards `page_of` knows them. Called before a chunk is processed."""
+        self._tick += 1
+        wanted = set(keys)
+        new = wanted.difference(self.page_of)
+        if new:
+            self._load_keys(new)
+        if self._weight > self._budget_bytes // 2:
+            self._touch(wanted)
+            if self._weight > self._budget_bytes:
+                self._evict()
+
+    def select(self, key: Any) -> None:
+        """Make `key` the current one, loading its page if need be."""
+        page = self.page_of.get(key)
+        if page is None:
+            self._load_keys((key,))
+            page = self.page_of[key]
+        self.key = key
+        self.page = page
+
+    def group_of(self, page: Page) -> Group:
+        return self._groups[page.ident[0]]
+
+    def _load_keys(self, keys: Iterable[Any]) -> None:
+        places: dict[PageId, list[Any]] = {}
+        hashes = {key: stable_hash(key) for key in keys}
+        self._load_groups({h % self._max_parallelism for h in hashes.values()})
+        for key, hashed in hashes.items():
+            group = self._groups[hashed % self._max_parallelism]
+            places.setdefault(group.leaf(hashed // self._max_parallelism), []).append(key)
+        self._load_pages(places)
+        for ident, members in places.items():
+            page = self._pages[ident]
+            page.keys.update(members)
+            page.used = self._tick
+            self.page_of.update(dict.fromkeys(members, page))
+            self._add_weight(page, _KEY_WEIGHT * len(members))
+
+    def _load_groups(self, numbers: Iterable[int]) -> None:
+        missing = [n for n in numbers if n not in self._groups]
+        for number, blob in zip(missing, self.store.get_many([self.names.group(n) for n in missing]), strict=True):
+            group = Group.decode(number, blob)
+            self._groups[number] = group
+            for (depth, bits), earliest in group.pages.items():
+                self._note_far((number, depth, bits), earliest)
+
+    def _load_pages(self, idents: Iterable[PageId]) -> None:
+        missing = [i for i in idents if i not in self._pages]
+        for start in range(0, len(missing), _PREFETCH):
+            part = missing[start : start + _PREFETCH]
+            for ident, blob in zip(part, self.store.get_many([self.names.page(i) for i in part]), strict=True):
+                self._load_page(ident, blob)
+
+    def _load_page(self, ident: PageId, blob: bytes | None) -> None:
+        page = Page(ident, blob is not None)
+        page.used = self._tick
+        self._pages[ident] = page
+        if blob is None:
+            return
+        tables, *timers = loads(blob)
+        for name, values in tables.items():
+            self.table(name).update(values)
+            page.keys.update(values)
+        for domain, listed in enumerate(timers):
+            for timer in listed:
+                page.timers[domain][timer] = None
+                page.keys.add(timer[1])
+                self._push(domain, timer, page)
+        self.page_of.update(dict.fromkeys(page.keys, page))
+        self._add_weight(page, len(blob) + _KEY_WEIGHT * len(page.keys))
+
+    # -- timers -------------------------------------------------------------------------------
+
+    def register(self, domain: int, timestamp: int, namespace: Any = None) -> None:
+        """A timer of the current key; twice the same is one (S4)."""
+        timer = (timestamp, self.key, namespace)
+        timers = self.page.timers[domain]
+        if timer not in timers:
+            timers[timer] = None
+            self.page.dirty = True
+            self._push(domain, timer, self.page)
+
+    def delete(self, domain: int, timestamp: int, namespace: Any = None) -> None:
+        if self.page.timers[domain].pop((timestamp, self.key, namespace), self) is None:
+            self.page.dirty = True
+
+    def earliest(self, domain: int) -> int:
+        """The earliest timer of all, or one that is a little too early (a deleted one, or a page's old minimum)."""
+        return min(h[0][0] if (h := heap) else NO_TIMER for heap in (self._heaps[domain], self._far[domain]))
+
+    def due(self, domain: int, upto: int) -> Iterator[Timer]:
+        """Timers with timestamp ≤ `upto`, in order of timestamp; each is removed and its key made current.
+
+        Timers registered meanwhile are taken in.
+        """
+        heap, far = self._heaps[domain], self._far[domain]
+        fired = 0
+        while True:
+            if far and far[0][0] <= upto and (not heap or far[0][0] <= heap[0][0]):
+                self._load_far(domain, upto)
+                continue
+            if not heap or heap[0][0] > upto:
+                return
+            timestamp, _, page, key, namespace = heappop(heap)
+            timer = (timestamp, key, namespace)
+            if not page.live or timer not in page.timers[domain]:
+                continue
+            del page.timers[domain][timer]
+            page.dirty = True
+            page.used = self._tick
+            self.key, self.page = key, page
+            yield timer
+            fired += 1
+            if fired % 1024 == 0:
+                self._tick += 1
+                if self._weight > self._budget_bytes:
+                    self._evict()
+
+    def timer_count(self, domain: int) -> int:
+        """How many timers loaded pages hold; for tests."""
+        return sum(len(p.timers[domain]) for p in self._pages.values())
+
+    def _push(self, domain: int, timer: Timer, page: Page) -> None:
+        self._count += 1
+        heappush(self._heaps[domain], (timer[0], self._count, page, timer[1], timer[2]))
+
+    def _note_far(self, ident: PageId, earliest: tuple[int, int]) -> None:
+        """Remember when a page that is not loaded (depth −1: a whole group) has something due."""
+        for domain in (EVENT, PROCESSING):
+            if earliest[domain] != NO_TIMER:
+                heappush(self._far[domain], (earliest[domain], ident))
+
+    def _load_far(self, domain: int, upto: int) -> None:
+        far = self._far[domain]
+        groups, pages = set(), set()
+        while far and far[0][0] <= upto and len(pages) < _PREFETCH:
+            _, ident = heappop(far)
+            if ident[1] < 0:
+                groups.add(ident[0])
+            elif ident not in self._pages and ident[1:] in self._groups[ident[0]].pages:
+                pages.add(ident)
+        self._load_groups(groups)
+        self._load_pages(pages)
+
+    # -- blobs beside pages (segments, buckets) -------------------------------------------------
+
+    def read_blobs(self, keys: list[bytes]) -> list[bytes | None]:
+        """Blobs of large collections; what was written in this batch is seen."""
+        missing = [k for k in keys if k not in self._blobs]
+        found = dict(zip(missing, self.store.get_many(missing), strict=True)) if missing else {}
+        return [self._blobs[k] if k in self._blobs else found[k] for k in keys]
+
+    def write_blob(self, key: bytes, blob: bytes | None) -> None:
+        """Write (or with None remove) the blob of a large collection."""
+        self._blobs[key] = blob
+        if len(self._blobs) >= 256:
+            self._flush_blobs()
+
+    def _flush_blobs(self) -> None:
+        self.store.put_many((k, b) for k, b in self._blobs.items() if b is not None)
+        self.store.delete_many(k for k, b in self._blobs.items() if b is None)
+        self._blobs.clear()
+
+    # -- writing --------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Write every dirty page and directory; called at the end of a batch."""
+        self._flush_blobs()
+        self._write([p for p in self._pages.values() if p.dirty])
+        for page in [p for p in self._pages.values() if not p.stored]:
+            self._groups[page.ident[0]].pages.pop(page.ident[1:], None)
+            self._forget(page)
+        self._flush_groups()
+
+    def _flush_groups(self) -> None:
+        changed = [g for g in self._groups.values() if g.dirty]
+        self.store.put_many((self.names.group(g.number), g.encode()) for g in changed if not g.empty)
+        self.store.delete_many(self.names.group(g.number) for g in changed if g.empty)
+        for group in changed:
+            group.dirty = False
+            earliest = group.earliest()
+            if earliest == (NO_TIMER, NO_TIMER):
+                self.group_timers.pop(group.number, None)
+            else:
+                self.group_timers[group.number] = earliest
+
+    def _write(self, pages: list[Page]) -> None:
+        iterator = iter(pages)
+        while part := list(islice(iterator, 256)):
+            puts: list[tuple[bytes, bytes]] = []
+            drops: list[bytes] = []
+            for page in part:
+                self._write_page(page, puts, drops)
+            self.store.delete_many(drops)
+            self.store.put_many(puts)
+
+    def _write_page(self, page: Page, puts: list[tuple[bytes, bytes]], drops: list[bytes]) -> None:
+        group, depth, bits = page.ident
+        blob = self._encode(page)
+        page.dirty = False
+        if blob is None:
+            self._groups[group].drop_page(depth, bits)
+            if page.stored:
+                drops.append(self.names.page(page.ident))
+            self._forget(page)
+            return
+        if len(blob) > self._page_bytes and len(page.keys) > 1:
+            children = self._split(page, len(blob))
+            if children:
+                self._groups[group].drop_page(depth, bits)
+                if page.stored:
+                    drops.append(self.names.page(page.ident))
+                for child in children:
+                    self._write_page(child, puts, drops)
+                return
+        self._groups[group].set_page(depth, bits, page.earliest(), new=not page.stored)
+        page.stored = True
+        self._add_weight(page, len(blob) + _KEY_WEIGHT * len(page.keys) - page.weight)
+        puts.append((self.names.page(page.ident), blob))
+
+    def _encode(self, page: Page) -> bytes | None:
+        keys = page.keys
+        tables = {}
+        for name, table in self.tables.items():
+            held = {k: table[k] for k in keys if k in table}
+            if held:
+                tables[name] = held
+        event, processing = page.timers
+        if not tables and not event and not processing:
+            return None
+        return dumps((tables, list(event), list(processing)))
+
+    def _split(self, page: Page, size: int) -> list[Page]:
+        """Children that each hold about half a target page; none if the hash cannot tell the keys apart."""
+        group, depth, bits = page.ident
+        step = max(1, (2 * size // self._page_bytes).bit_length() - 1)
+        children: dict[int, Page] = {}
+        for key in page.keys:
+            tail = (stable_hash(key) // self._max_parallelism) & ((1 << (depth + step)) - 1)
+            child = children.get(tail)
+            if child is None:
+                child = children[tail] = Page((group, depth + step, tail), False)
+            child.keys.add(key)
+        if len(children) < 2 or depth + step > 31:
+            return []
+        self._replace(page, children.values())
+        return list(children.values())
+
+    def _replace(self, page: Page, children: Iterable[Page]) -> None:
+        del self._pages[page.ident]
+        page.live = False
+        self._weight -= page.weight
+        for child in children:
+            child.used = page.used
+            self._pages[child.ident] = child
+            self._weight += child.weight
+            self.page_of.update(dict.fromkeys(child.keys, child))
+        for domain, timers in enumerate(page.timers):
+            for timer in timers:
+                child = self.page_of[timer[1]]
+                child.timers[domain][timer] = None
+                self._push(domain, timer, child)
+
+    # -- memory ---------------------------------------------------------------------------------
+
+    def _add_weight(self, page: Page, weight: int) -> None:
+        page.weight += weight
+        self._weight += weight
+
+    def _touch(self, keys: Iterable[Any]) -> None:
+        for key in keys:
+            self.page_of[key].used = self._tick
+
+    def _evict(self) -> None:
+        """Write through and drop the pages used least recently, down to half the budget; never those in use."""
+        self.evictions += 1
+        victims = []
+        weight = self._weight
+        for page in sorted(self._pages.values(), key=lambda p: p.used):
+            if weight <= self._budget_bytes // 2 or page.used >= self._tick:
+                break
+            victims.append(page)
+            weight -= page.weight
+        self._write([p for p in victims if p.dirty])
+        for page in victims:
+            if page.live:
+                self._note_far(page.ident, self._groups[page.ident[0]].pages.get(page.ident[1:], (NO_TIMER, NO_TIMER)))
+                self._forget(page)
+
+    def _forget(self, page: Page) -> None:
+        if self._pages.pop(page.ident, None) is None:
+            return
+        page.live = False
+        self._weight -= page.weight
+        for table in self.tables.values():
+            for key in page.keys:
+                table.pop(key, None)
+        for key in page.keys:
+            self.page_of.pop(key, None)

@@ -1,0 +1,160 @@
+"""Large collections leave the page: long lists as chains of segments, large maps as buckets.
+
+Small ones are plain lists and dicts of encoded values inside the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from penstock.core.errors import KeyTypeError
+from penstock.runtime.codec import Encoded, decode, dumps, loads
+from penstock.runtime.keyhash import stable_hash
+from penstock.runtime.state.backend import KeyedBackend
+
+__all__ = ["BucketMap", "SegmentList", "bucketable", "item_size"]
+
+SEGMENT_BYTES = 32 << 10
+INLINE_ENTRIES = 1024
+BUCKET_ENTRIES = 512
+_READ_AHEAD = 16
+
+
+def item_size(item: Any) -> int:
+    """A rough size of an encoded item, for cutting segments."""
+    return 8 + len(item) if item.__class__ in (Encoded, str, bytes) else 24
+
+
+class SegmentList:
+    """A long list: full segments in blobs of their own, the tail in the page.
+
+    `runs` are (first, count) of segment numbers, in order.
+    """
+
+    __slots__ = ("runs", "tail", "tail_bytes")
+
+    def __init__(self, runs: list[tuple[int, int]], tail: list[Any], tail_bytes: int) -> None:
+        self.runs = runs
+        self.tail = tail
+        self.tail_bytes = tail_bytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (SegmentList, (self.runs, self.tail, self.tail_bytes))
+
+    def append(self, backend: KeyedBackend, item: Any) -> None:
+        self.tail.append(item)
+        self.tail_bytes += item_size(item)
+        if self.tail_bytes >= SEGMENT_BYTES:
+            self._seal(backend)
+
+    def _seal(self, backend: KeyedBackend) -> None:
+        group = backend.group_of(backend.page)
+        number = group.take_segment()
+        backend.write_blob(backend.names.segment(group.number, number), dumps(self.tail))
+        if self.runs and sum(self.runs[-1]) == number:
+            self.runs[-1] = (self.runs[-1][0], self.runs[-1][1] + 1)
+        else:
+            self.runs.append((number, 1))
+        self.tail, self.tail_bytes = [], 0
+
+    def keys(self, backend: KeyedBackend) -> list[bytes]:
+        """Store keys of the segments, in order."""
+        group = backend.page.ident[0]
+        return [backend.names.segment(group, n) for first, count in self.runs for n in range(first, first + count)]
+
+    def read(self, backend: KeyedBackend, keys: list[bytes], tail: list[Any]) -> Iterator[Any]:
+        """All items, a few segments in memory at a time. `keys` and `tail` were taken when the key was current."""
+        for start in range(0, len(keys), _READ_AHEAD):
+            for blob in backend.read_blobs(keys[start : start + _READ_AHEAD]):
+                assert blob is not None, "a segment of a list is missing from the state store"
+                yield from map(decode, loads(blob))
+        yield from map(decode, tail)
+
+    def drop(self, backend: KeyedBackend) -> None:
+        for key in self.keys(backend):
+            backend.write_blob(key, None)
+
+
+def bucketable(key: Any) -> bool:
+    """Whether a map key has a stable hash, without which a map cannot be split."""
+    try:
+        stable_hash(key)
+    except KeyTypeError:
+        return False
+    return True
+
+
+class BucketMap:
+    """A large map: entries in buckets by hash, each a blob of its own."""
+
+    __slots__ = ("buckets", "count")
+
+    def __init__(self, buckets: list[int], count: int) -> None:
+        self.buckets = buckets
+        self.count = count
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (BucketMap, (self.buckets, self.count))
+
+    @staticmethod
+    def of(backend: KeyedBackend, entries: dict[Any, Any]) -> BucketMap:
+        made = BucketMap([], 0)
+        made._rebuild(backend, entries)
+        return made
+
+    def _rebuild(self, backend: KeyedBackend, entries: dict[Any, Any]) -> None:
+        width = 1 << (2 * len(entries) // BUCKET_ENTRIES).bit_length()
+        parts: list[dict[Any, Any]] = [{} for _ in range(width)]
+        for key, value in entries.items():
+            parts[stable_hash(key) % width][key] = value
+        group = backend.group_of(backend.page)
+        self.buckets = [group.take_segment() for _ in parts]
+        self.count = len(entries)
+        for number, part in zip(self.buckets, parts, strict=True):
+            backend.write_blob(backend.names.segment(group.number, number), dumps(part))
+
+    def _name(self, backend: KeyedBackend, key: Any) -> bytes:
+        number = self.buckets[stable_hash(key) % len(self.buckets)]
+        return backend.names.segment(backend.page.ident[0], number)
+
+    def get(self, backend: KeyedBackend, key: Any, default: Any) -> Any:
+        return _load(backend.read_blobs([self._name(backend, key)])[0]).get(key, default)
+
+    def put(self, backend: KeyedBackend, key: Any, value: Any) -> None:
+        name = self._name(backend, key)
+        bucket = _load(backend.read_blobs([name])[0])
+        self.count += key not in bucket
+        bucket[key] = value
+        backend.write_blob(name, dumps(bucket))
+        if self.count > 2 * BUCKET_ENTRIES * len(self.buckets):
+            entries = dict(self.items(backend))
+            self.drop(backend)
+            self._rebuild(backend, entries)
+
+    def remove(self, backend: KeyedBackend, key: Any) -> None:
+        name = self._name(backend, key)
+        bucket = _load(backend.read_blobs([name])[0])
+        if bucket.pop(key, bucket) is not bucket:
+            self.count -= 1
+            backend.write_blob(name, dumps(bucket))
+
+    def names(self, backend: KeyedBackend) -> list[bytes]:
+        return [backend.names.segment(backend.page.ident[0], n) for n in self.buckets]
+
+    def items(self, backend: KeyedBackend) -> Iterator[tuple[Any, Any]]:
+        """All entries, still encoded, a few buckets in memory at a time."""
+        names = self.names(backend)
+        for start in range(0, len(names), _READ_AHEAD):
+            for blob in backend.read_blobs(names[start : start + _READ_AHEAD]):
+                yield from _load(blob).items()
+
+    def drop(self, backend: KeyedBackend) -> None:
+        for name in self.names(backend):
+            backend.write_blob(name, None)
+
+
+def _load(blob: bytes | None) -> dict[Any, Any]:
+    assert blob is not None, "a bucket of a map is missing from the state store"
+    loaded: dict[Any, Any] = loads(blob)
+    return loaded

@@ -1,0 +1,245 @@
+"""Live state handles over the backend's tables. Each acts on the current key (S1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from penstock.core.state import AggregatingState, ListState, MapState, ReducingState, ValueState
+from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, loads
+from penstock.runtime.state.backend import KeyedBackend
+from penstock.runtime.state.collections import (
+    INLINE_ENTRIES,
+    SEGMENT_BYTES,
+    BucketMap,
+    SegmentList,
+    bucketable,
+    item_size,
+)
+
+__all__ = [
+    "PagedAggregatingState",
+    "PagedListState",
+    "PagedMapState",
+    "PagedReducingState",
+    "PagedValueState",
+]
+
+_ABSENT: Any = object()
+
+
+class PagedValueState(ValueState[Any]):
+    """A value per key."""
+
+    __slots__ = ("_backend", "_table")
+
+    def __init__(self, backend: KeyedBackend, name: str) -> None:
+        self._backend = backend
+        self._table = backend.table(name)
+
+    def value(self) -> Any:
+        stored = self._table.get(self._backend.key)
+        return loads(stored) if stored.__class__ is Encoded else stored
+
+    def update(self, value: Any) -> None:
+        backend = self._backend
+        if value.__class__ not in IMMUTABLE:
+            value = encode(value)
+        elif value is None:
+            return self.clear()
+        self._table[backend.key] = value
+        backend.page.dirty = True
+
+    def clear(self) -> None:
+        if self._table.pop(self._backend.key, _ABSENT) is not _ABSENT:
+            self._backend.page.dirty = True
+
+
+class PagedReducingState(ReducingState[Any]):
+    """Values of a key reduced to one."""
+
+    def __init__(self, backend: KeyedBackend, name: str, reduce: Callable[[Any, Any], Any]) -> None:
+        self._backend = backend
+        self._table = backend.table(name)
+        self._reduce = reduce
+
+    def get(self) -> Any:
+        return decode(self._table.get(self._backend.key))
+
+    def add(self, value: Any) -> None:
+        self.fold(value)
+
+    def fold(self, value: Any) -> Any:
+        """Add and answer the new result in one go."""
+        backend = self._backend
+        stored = self._table.get(backend.key, _ABSENT)
+        result = value if stored is _ABSENT else self._reduce(decode(stored), value)
+        self._table[backend.key] = encode(result)
+        backend.page.dirty = True
+        return result
+
+    def clear(self) -> None:
+        if self._table.pop(self._backend.key, _ABSENT) is not _ABSENT:
+            self._backend.page.dirty = True
+
+
+class PagedAggregatingState(AggregatingState[Any, Any]):
+    """Values of a key folded into an accumulator."""
+
+    def __init__(self, backend: KeyedBackend, name: str, function: Any) -> None:
+        self._value = PagedValueState(backend, name)
+        self._function = function
+
+    def get(self) -> Any:
+        accumulator = self._value.value()
+        return None if accumulator is None else self._function.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        accumulator = self._value.value()
+        if accumulator is None:
+            accumulator = self._function.create_accumulator()
+        self._value.update(self._function.add(value, accumulator))
+
+    def clear(self) -> None:
+        self._value.clear()
+
+
+class PagedListState(ListState[Any]):
+    """A list per key: a plain list in the page while short, a `SegmentList` once long."""
+
+    def __init__(self, backend: KeyedBackend, name: str) -> None:
+        self._backend = backend
+        self._table = backend.table(name)
+
+    def get(self) -> Iterable[Any]:
+        stored = self._table.get(self._backend.key)
+        if stored is None:
+            return []
+        if stored.__class__ is list:
+            return list(map(decode, stored))
+        return _SegmentView(self._backend, stored)
+
+    def add(self, value: Any) -> None:
+        self._append((value,))
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        self._append(values)
+
+    def update(self, values: Iterable[Any]) -> None:
+        kept = list(values)
+        self.clear()
+        self._append(kept)
+
+    def _append(self, values: Iterable[Any]) -> None:
+        backend = self._backend
+        stored = self._table.get(backend.key)
+        if stored is None:
+            stored = self._table[backend.key] = []
+        for value in values:
+            item = encode(value)
+            if stored.__class__ is list:
+                stored.append(item)
+                if len(stored) & 127 == 0 and sum(map(item_size, stored)) >= SEGMENT_BYTES:
+                    stored = self._table[backend.key] = SegmentList([], stored, SEGMENT_BYTES)
+            else:
+                stored.append(backend, item)
+        if stored.__class__ is list and not stored:
+            del self._table[backend.key]
+        backend.page.dirty = True
+
+    def clear(self) -> None:
+        stored = self._table.pop(self._backend.key, None)
+        if stored is not None:
+            self._backend.page.dirty = True
+            if stored.__class__ is SegmentList:
+                stored.drop(self._backend)
+
+
+class _SegmentView:
+    """A long list as it was when asked for; read in pieces, as often as wanted."""
+
+    def __init__(self, backend: KeyedBackend, stored: SegmentList) -> None:
+        self._backend, self._stored = backend, stored
+        self._keys, self._tail = stored.keys(backend), list(stored.tail)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._stored.read(self._backend, self._keys, self._tail)
+
+
+class PagedMapState(MapState[Any, Any]):
+    """A map per key: a plain dict in the page while small, a `BucketMap` once large."""
+
+    def __init__(self, backend: KeyedBackend, name: str) -> None:
+        self._backend = backend
+        self._table = backend.table(name)
+
+    def get(self, key: Any) -> Any:
+        found = self._find(key)
+        return None if found is _ABSENT else decode(found)
+
+    def contains(self, key: Any) -> bool:
+        return self._find(key) is not _ABSENT
+
+    def _find(self, key: Any) -> Any:
+        stored = self._table.get(self._backend.key)
+        if stored is None:
+            return _ABSENT
+        if stored.__class__ is dict:
+            return stored.get(key, _ABSENT)
+        return stored.get(self._backend, key, _ABSENT)
+
+    def put(self, key: Any, value: Any) -> None:
+        backend = self._backend
+        stored = self._table.get(backend.key)
+        if stored is None:
+            stored = self._table[backend.key] = {}
+        item = encode(value)
+        if stored.__class__ is dict:
+            stored[key] = item
+            if len(stored) > INLINE_ENTRIES and not len(stored) & 255 and all(map(bucketable, stored)):
+                self._table[backend.key] = BucketMap.of(backend, stored)
+        else:
+            stored.put(backend, key, item)
+        backend.page.dirty = True
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        for key, value in dict_value.items():
+            self.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        backend = self._backend
+        stored = self._table.get(backend.key)
+        if stored is None:
+            return
+        if stored.__class__ is dict:
+            stored.pop(key, None)
+        else:
+            stored.remove(backend, key)
+        if not (stored if stored.__class__ is dict else stored.count):
+            self.clear()
+        backend.page.dirty = True
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        return [(k, decode(v)) for k, v in self._entries()]
+
+    def keys(self) -> Iterable[Any]:
+        return [k for k, _ in self._entries()]
+
+    def values(self) -> Iterable[Any]:
+        return [decode(v) for _, v in self._entries()]
+
+    def _entries(self) -> Iterable[tuple[Any, Any]]:
+        stored = self._table.get(self._backend.key)
+        if stored is None:
+            return ()
+        return stored.items() if stored.__class__ is dict else stored.items(self._backend)
+
+    def is_empty(self) -> bool:
+        return self._table.get(self._backend.key) is None
+
+    def clear(self) -> None:
+        stored = self._table.pop(self._backend.key, None)
+        if stored is not None:
+            self._backend.page.dirty = True
+            if stored.__class__ is BucketMap:
+                stored.drop(self._backend)

@@ -1,0 +1,136 @@
+"""Pages and key-group directories: the units in which keyed state is read and written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.core.time import MAX_TIMESTAMP
+from penstock.runtime.codec import dumps, loads
+
+__all__ = ["NO_TIMER", "Group", "Page", "PageId", "StoreKeys", "Timer"]
+
+NO_TIMER = MAX_TIMESTAMP + 1
+"""Later than every timer: what a page without timers reports as its earliest."""
+
+Timer = tuple[int, Any, Any]
+"""(timestamp, key, namespace): the identity of a timer within its domain."""
+
+PageId = tuple[int, int, int]
+"""(key group, depth, low bits of the hash): a page holds the keys whose hash ends in these bits."""
+
+
+class StoreKeys:
+    """Names of an operator's blobs in the store: uid hash, kind, place."""
+
+    def __init__(self, prefix: bytes) -> None:
+        self.prefix = prefix
+
+    def root(self, subtask: int) -> bytes:
+        return b"%bR%b" % (self.prefix, subtask.to_bytes(4, "big"))
+
+    def operator(self, subtask: int) -> bytes:
+        return b"%bO%b" % (self.prefix, subtask.to_bytes(4, "big"))
+
+    def group(self, group: int) -> bytes:
+        return b"%bG%b" % (self.prefix, group.to_bytes(4, "big"))
+
+    def page(self, page: PageId) -> bytes:
+        group, depth, bits = page
+        return b"%bP%b%b%b" % (
+            self.prefix,
+            group.to_bytes(4, "big"),
+            bytes((depth,)),
+            bits.to_bytes(4, "big"),
+        )
+
+    def segment(self, group: int, number: int) -> bytes:
+        return b"%bS%b%b" % (self.prefix, group.to_bytes(4, "big"), number.to_bytes(8, "big"))
+
+
+class Page:
+    """A loaded page. Values live in the backend's tables; the page knows its keys and timers."""
+
+    __slots__ = ("dirty", "ident", "keys", "live", "stored", "timers", "used", "weight")
+
+    def __init__(self, ident: PageId, stored: bool) -> None:
+        self.ident = ident
+        self.keys: set[Any] = set()
+        self.timers: tuple[dict[Timer, None], dict[Timer, None]] = ({}, {})
+        self.dirty = False
+        self.live = True
+        self.stored = stored
+        self.used = 0
+        self.weight = 64
+
+    def earliest(self) -> tuple[int, int]:
+        """The earliest timer of each domain."""
+        event, processing = self.timers
+        return (
+            min((t[0] for t in event), default=NO_TIMER),
+            min((t[0] for t in processing), default=NO_TIMER),
+        )
+
+
+@dataclass(slots=True)
+class Group:
+    """Directory of a key group: its pages with their earliest timers, and the next free segment number."""
+
+    number: int
+    pages: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    next_segment: int = 0
+    deepest: int = 0
+    dirty: bool = False
+
+    @staticmethod
+    def decode(number: int, blob: bytes | None) -> Group:
+        if blob is None:
+            return Group(number)
+        pages, next_segment = loads(blob)
+        return Group(number, pages, next_segment, max((d for d, _ in pages), default=0))
+
+    def encode(self) -> bytes:
+        return dumps((self.pages, self.next_segment))
+
+    @property
+    def empty(self) -> bool:
+        return not self.pages and not self.next_segment
+
+    def leaf(self, hashed: int) -> PageId:
+        """The page that holds a hash (what is left of it once the key group is taken out)."""
+        for depth in range(self.deepest, -1, -1):
+            bits = hashed & ((1 << depth) - 1)
+            if (depth, bits) in self.pages:
+                return (self.number, depth, bits)
+        return self._cover(hashed)
+
+    def _cover(self, hashed: int) -> PageId:
+        """A place for a hash that no page covers: the shallowest one that overlaps no page."""
+        for depth in range(self.deepest + 1):
+            bits = hashed & ((1 << depth) - 1)
+            if not any(d > depth and b & ((1 << depth) - 1) == bits for d, b in self.pages):
+                self.pages[depth, bits] = (NO_TIMER, NO_TIMER)
+                return (self.number, depth, bits)
+        raise AssertionError("unreachable: the deepest level always has room")
+
+    def set_page(self, depth: int, bits: int, earliest: tuple[int, int], new: bool) -> None:
+        if new or self.pages.get((depth, bits)) != earliest:
+            self.pages[depth, bits] = earliest
+            self.deepest = max(self.deepest, depth)
+            self.dirty = True
+
+    def drop_page(self, depth: int, bits: int) -> None:
+        if self.pages.pop((depth, bits), None) is not None:
+            self.dirty = True
+
+    def take_segment(self) -> int:
+        number = self.next_segment
+        self.next_segment += 1
+        self.dirty = True
+        return number
+
+    def earliest(self) -> tuple[int, int]:
+        return (
+            min((e for e, _ in self.pages.values()), default=NO_TIMER),
+            min((p for _, p in self.pages.values()), default=NO_TIMER),
+        )

@@ -1,0 +1,277 @@
+"""The sending end of an edge: chooses receivers, fills chunks, keeps watermarks in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from penstock.core.errors import KeyTypeError, ProgramError
+from penstock.core.job import JobPlan, OutEdge
+from penstock.core.partition import (
+    Broadcast,
+    Custom,
+    Exchange,
+    Forward,
+    Global,
+    Hash,
+    Rebalance,
+    Rescale,
+    Shuffle,
+)
+from penstock.runtime.chunk import DATA, ChunkRow, Payload, channel_id, encode_payload
+from penstock.runtime.failures import named, user_failure
+from penstock.runtime.keyhash import key_group, stable_hash, subtask_of_group
+from penstock.runtime.operators.base import Timestamps
+
+__all__ = ["EdgeWriter"]
+
+_ROUTE_CACHE = 200_000
+
+Router = Callable[[list[Any], Sequence[Any] | None], Sequence[int] | int | None]
+"""Receivers of records: one each, one for all (int), or all for all (None)."""
+
+
+class _Buffer:
+    """What waits for one receiver."""
+
+    __slots__ = ("keys", "marks", "seq", "stamped", "times", "values")
+
+    def __init__(self) -> None:
+        self.seq = 0
+        self.reset()
+
+    def reset(self) -> None:
+        self.values: list[Any] = []
+        self.times: list[Any] = []
+        self.keys: list[Any] = []
+        self.marks: list[tuple[int, int]] = []
+        self.stamped = False
+
+    def add(self, values: Sequence[Any], times: Timestamps, keys: Sequence[Any] | None) -> None:
+        self.values.extend(values)
+        if times is not None:
+            self.stamped = True
+            self.times.extend(times)
+        else:
+            self.times.extend([None] * len(values))
+        if keys is not None:
+            self.keys.extend(keys)
+
+    def mark(self, watermark: int) -> None:
+        position = len(self.values)
+        if self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= watermark:
+            self.marks.pop()
+        self.marks.append((position, watermark))
+
+
+class EdgeWriter:
+    """One edge, one sending subtask (or source split)."""
+
+    def __init__(
+        self,
+        plan: JobPlan,
+        edge: OutEdge,
+        sender: int,
+        operator: str,
+        uid: str,
+        send: Callable[[ChunkRow], None],
+    ) -> None:
+        # configuration
+        target = plan.vertex(edge.target)
+        self._edge = edge
+        self._channel = channel_id(edge.edge_id, sender)
+        self._sender = sender
+        self._senders = max((e.senders for e in target.in_edges if e.edge_id == edge.edge_id), default=1)
+        self._operator, self._uid = operator, uid
+        self._send = send
+        self._partitions = [plan.partition_of(target, i) for i in range(target.parallelism)]
+        self._max_parallelism = plan.max_parallelism
+        self._chunk_records = plan.settings.chunk_records
+        self._chunk_bytes = plan.settings.chunk_bytes
+        exchange: Exchange = edge.exchange
+        self._forward = isinstance(exchange, Forward)
+        self._selector = exchange.selector if isinstance(exchange, Hash) else None
+        self._route: Router = self._make_router(exchange)
+        # not checkpointed
+        self._buffers = [_Buffer() for _ in self._partitions]
+        self._routes: dict[Any, int] = {}
+        self._turn = sender
+        self._random = Random(0)
+
+    def begin(self, batch_id: int) -> None:
+        """A batch starts: sequence numbers and pseudo-random choices start anew, so that a retry repeats itself."""
+        self._turn = self._sender
+        self._random = Random(f"{batch_id}/{self._channel}")
+        for buffer in self._buffers:
+            buffer.seq = 0
+            buffer.reset()
+
+    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+        keys = self._keys(values) if self._selector is not None else None
+        receivers = self._route(values, keys)
+        if receivers is None:
+            for index in range(len(self._buffers)):
+                self._add(index, values, timestamps, keys)
+        elif isinstance(receivers, int):
+            self._add(receivers, values, timestamps, keys)
+        else:
+            self._distribute(receivers, values, timestamps, keys)
+
+    def watermark(self, timestamp: int) -> None:
+        """To every receiver (T5); a forward edge has one."""
+        for buffer in [self._buffers[self._own()]] if self._forward else self._buffers:
+            buffer.mark(timestamp)
+
+    def flush(self) -> None:
+        for index, buffer in enumerate(self._buffers):
+            if buffer.values or buffer.marks:
+                self._ship(index, buffer)
+
+    def _add(self, index: int, values: Sequence[Any], times: Timestamps, keys: Sequence[Any] | None) -> None:
+        buffer = self._buffers[index]
+        limit = self._chunk_records
+        for start in range(0, len(values), limit):
+            stop = start + limit
+            buffer.add(
+                values[start:stop],
+                times[start:stop] if times is not None else None,
+                keys[start:stop] if keys is not None else None,
+            )
+            if len(buffer.values) >= limit:
+                self._ship(index, buffer)
+
+    def _distribute(
+        self, receivers: Sequence[int], values: list[Any], times: Timestamps, keys: Sequence[Any] | None
+    ) -> None:
+        picked: list[list[int]] = [[] for _ in self._buffers]
+        for position, receiver in enumerate(receivers):
+            picked[receiver].append(position)
+        for index, places in enumerate(picked):
+            if places:
+                self._add(
+                    index,
+                    [values[i] for i in places],
+                    [times[i] for i in places] if times is not None else None,
+                    [keys[i] for i in places] if keys is not None else None,
+                )
+
+    def _ship(self, index: int, buffer: _Buffer) -> None:
+        payload = encode_payload(
+            Payload(
+                buffer.values,
+                buffer.times if buffer.stamped else None,
+                buffer.keys if self._selector is not None else None,
+                buffer.marks,
+            ),
+            self._operator,
+            self._uid,
+        )
+        if len(payload) > self._chunk_bytes and len(buffer.values) > 1:
+            self._chunk_records = max(1, len(buffer.values) * self._chunk_bytes // len(payload))
+        self._send(ChunkRow(self._partitions[index], self._edge.target, self._channel, buffer.seq, DATA, payload))
+        buffer.seq += 1
+        buffer.reset()
+
+    # -- routing --------------------------------------------------------------------------------
+
+    def _own(self) -> int:
+        return self._sender % len(self._buffers)
+
+    def _make_router(self, exchange: Exchange) -> Router:
+        count = len(self._partitions)
+        if isinstance(exchange, Hash):
+            return self._by_key
+        if isinstance(exchange, Custom):
+            return self._by_partitioner(exchange)
+        if isinstance(exchange, Broadcast):
+            return lambda values, keys: None
+        if isinstance(exchange, Rebalance) and count > 1:
+            return self._round_robin(0, count)
+        if isinstance(exchange, Rescale) and count > 1:
+            return self._rescale(count)
+        if isinstance(exchange, Shuffle) and count > 1:
+            return lambda values, keys: self._random.choices(range(count), k=len(values))
+        own = self._own() if isinstance(exchange, Forward) else 0
+        assert isinstance(exchange, (Forward, Global, Rebalance, Rescale, Shuffle))
+        return lambda values, keys: own
+
+    def _round_robin(self, first: int, count: int) -> Router:
+        def route(values: list[Any], keys: Sequence[Any] | None) -> Sequence[int]:
+            turn = self._turn
+            self._turn += len(values)
+            return [first + (turn + i) % count for i in range(len(values))]
+
+        return route
+
+    def _rescale(self, count: int) -> Router:
+        """The receivers near this sender, were senders and receivers laid out over the same line."""
+        senders = self._senders
+        if senders >= count:
+            near = self._sender * count // senders
+            return lambda values, keys: near
+        first = self._sender * count // senders
+        return self._round_robin(first, (self._sender + 1) * count // senders - first)
+
+    def _by_key(self, values: list[Any], keys: Sequence[Any] | None) -> Sequence[int] | int:
+        assert keys is not None
+        routes = self._routes
+        if len(routes) > _ROUTE_CACHE:
+            routes.clear()
+        try:
+            for key in set(keys).difference(routes):
+                routes[key] = self._route_of(key)
+        except TypeError as error:
+            raise self._bad_key(keys) from error
+        except KeyTypeError as error:
+            raise named(error, self._operator, self._uid) from error
+        return 0 if len(self._buffers) == 1 else list(map(routes.__getitem__, keys))
+
+    def _route_of(self, key: Any) -> int:
+        group = key_group(stable_hash(key), self._max_parallelism)
+        return subtask_of_group(group, len(self._buffers), self._max_parallelism)
+
+    def _bad_key(self, keys: Sequence[Any]) -> KeyTypeError:
+        for key in keys:
+            try:
+                hash(key)
+                stable_hash(key)
+            except KeyTypeError as error:
+                return named(error, self._operator, self._uid)  # type: ignore[return-value]
+            except TypeError:
+                break
+        return KeyTypeError(
+            f"The key selector behind operator '{self._operator}' (uid {self._uid}) returned {key!r:.200} "
+            f"({type(key).__name__}), which cannot be a key: it is unhashable. Use a tuple of plain values",
+            self._operator,
+            self._uid,
+        )
+
+    def _keys(self, values: list[Any]) -> list[Any]:
+        assert self._selector is not None
+        rest = iter(values)
+        try:
+            return list(map(self._selector, rest))
+        except Exception as error:
+            record = values[len(values) - rest.__length_hint__() - 1]
+            raise user_failure(self._operator, self._uid, "The key selector", record, error) from error
+
+    def _by_partitioner(self, exchange: Custom) -> Router:
+        count = len(self._partitions)
+
+        def route(values: list[Any], keys: Sequence[Any] | None) -> Sequence[int]:
+            return [self._custom(exchange, value, count) for value in values]
+
+        return route
+
+    def _custom(self, exchange: Custom, value: Any, count: int) -> int:
+        try:
+            chosen = exchange.partitioner(exchange.selector(value), count)
+        except Exception as error:
+            raise user_failure(self._operator, self._uid, "The partitioner", value, error) from error
+        if not isinstance(chosen, int) or not 0 <= chosen < count:
+            raise ProgramError(
+                f"The partitioner behind operator '{self._operator}' (uid {self._uid}) chose {chosen!r}: "
+                f"it must return an int from 0 to {count - 1}"
+            )
+        return chosen

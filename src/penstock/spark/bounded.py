@@ -1,0 +1,163 @@
+"""The bounded host: one Spark batch job for a job whose whole input is there (P10)."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.taskcontext import TaskContext as SparkTaskContext
+
+from penstock.core.client import JobClient, JobExecutionResult, JobStatus
+from penstock.core.clock import SystemClock
+from penstock.core.config import Configuration
+from penstock.core.job import JobPlan
+from penstock.core.source import Position
+from penstock.core.specs import SourceSpec
+from penstock.runtime.chunk import BatchInfo, ChunkRow
+from penstock.runtime.driver import BatchOutput, Ledger
+from penstock.runtime.intake import read_split
+from penstock.runtime.spill import SpillStore
+from penstock.runtime.stage import StageTask, control_row
+from penstock.spark.bundle import Bundle, errors_travel, make_bundle
+from penstock.spark.failures import translate
+from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
+from penstock.spark.session import get_session
+
+__all__ = ["start_bounded"]
+
+
+def start_bounded(plan: JobPlan, conf: Configuration) -> JobClient:
+    """Start a bounded job; it runs in a thread of its own."""
+    return BoundedJob(plan, make_bundle(plan), get_session(conf, max(2, plan.partitions)))
+
+
+class BoundedJob(JobClient):
+    """One batch: no checkpoint; sinks publish only at the end."""
+
+    def __init__(self, plan: JobPlan, bundle: Bundle, spark: SparkSession) -> None:
+        self._plan, self._bundle, self._spark = plan, bundle, spark
+        self._id = uuid.uuid4().hex
+        self._clock = SystemClock()
+        self._status = JobStatus.RUNNING
+        self._error: BaseException | None = None
+        self._results: dict[str, list[Any]] = {}
+        self._metrics: list[dict[str, Any]] = []
+        self._started_ms = self._clock.now_ms()
+        self._ended_ms = self._started_ms
+        self._thread = threading.Thread(target=self._run, name=f"penstock-{self._id}", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._spark.sparkContext.setJobGroup(self._id, self._plan.name, interruptOnCancel=True)
+            output = self._execute()
+            ledger = Ledger(self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print)
+            ledger.hold(output)
+            ledger.release()
+            ledger.close()
+            self._metrics = output.metrics
+            self._status = JobStatus.FINISHED
+        except BaseException as error:
+            if self._status is not JobStatus.CANCELED:
+                self._status = JobStatus.FAILED
+                self._error = translate(error)
+        finally:
+            self._ended_ms = self._clock.now_ms()
+
+    def _execute(self) -> BatchOutput:
+        frame = line(self._spark, self._plan, self._bundle, BatchInfo(self._id, 0, self._started_ms))
+        batches = frame.toArrow().to_batches()
+        return BatchOutput(from_arrow(batches, 0))
+
+    def get_job_id(self) -> str:
+        return self._id
+
+    def get_job_status(self) -> JobStatus:
+        return self._status
+
+    def cancel(self) -> None:
+        if self._status is JobStatus.RUNNING:
+            self._status = JobStatus.CANCELED
+            self._spark.sparkContext.cancelJobGroup(self._id)
+
+    def wait(self) -> JobExecutionResult:
+        try:
+            while self._thread.is_alive():
+                self._thread.join(0.2)
+        except KeyboardInterrupt:
+            self.cancel()
+            self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return JobExecutionResult(
+            self._plan.name,
+            self._id,
+            self._ended_ms - self._started_ms,
+            1,
+            0,
+            {"subtasks": self._metrics},
+        )
+
+    def results(self, name: str) -> Iterator[Any]:
+        self.wait()
+        yield from self._results.get(name, [])
+
+
+def line(spark: SparkSession, plan: JobPlan, bundle: Bundle, info: BatchInfo) -> DataFrame:
+    """The line of stages as a batch DataFrame."""
+    splits = [(v.vertex_id, s) for v in plan.vertices if v.is_source for s in range(v.parallelism)]
+    tasks = len(splits) + 1
+    frame = spark.range(0, tasks, 1, tasks).mapInArrow(_reader(bundle, splits, info), SCHEMA)
+    for level in range(1, plan.stages + 1):
+        shuffled = frame.repartition(plan.partitions, "label").sortWithinPartitions("label", "seq", "channel")
+        frame = shuffled.mapInArrow(_stage(bundle, level), SCHEMA)
+    return frame
+
+
+def _reader(bundle: Bundle, splits: list[tuple[int, int]], info: BatchInfo) -> Any:
+    """Task 0 sends the control rows, task i + 1 reads split i."""
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with errors_travel():
+            plan = bundle.load()
+            for batch in batches:
+                for index in batch.column(0).to_pylist():
+                    rows = _control(plan, info) if index == 0 else _split(plan, *splits[index - 1], info)
+                    yield from to_arrow(rows, plan.partitions)
+
+    return read
+
+
+def _control(plan: JobPlan, info: BatchInfo) -> Iterator[ChunkRow]:
+    for level in range(1, plan.stages + 1):
+        for partition in range(plan.partitions):
+            yield control_row(partition, level, info)
+
+
+def _split(plan: JobPlan, vertex_id: int, split: int, info: BatchInfo) -> Iterator[ChunkRow]:
+    vertex = plan.vertex(vertex_id)
+    spec = vertex.operators[0].spec
+    assert isinstance(spec, SourceSpec)
+    start = spec.source.initial(split, vertex.parallelism)
+    return read_split(plan, vertex, split, Position(start.at), None, SystemClock(), info)
+
+
+def _stage(bundle: Bundle, level: int) -> Any:
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with errors_travel():
+            plan = bundle.load()
+            context = SparkTaskContext.get()
+            assert context is not None
+            partition = context.partitionId()
+            task = StageTask(plan, level, partition, SystemClock())
+            try:
+                rows = task.run(from_arrow(batches, partition), SpillStore())
+                yield from to_arrow(rows, plan.partitions)
+            finally:
+                task.close()
+
+    return run

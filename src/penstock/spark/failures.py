@@ -1,0 +1,56 @@
+"""From a wall of JVM text to the error a user can act on (P9)."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError
+from penstock.spark.bundle import carried_error
+
+__all__ = ["translate"]
+
+_DAMAGE = re.compile(
+    r"hecksum|CORRUPT|orrupt|CANNOT_READ_DELTA|CANNOT_READ_CHECKPOINT|CHECKPOINT_RB|FAILED_READ|FileNotFoundException"
+    r"|does not exist|Incomplete log file|MALFORMED|UNEXPECTED_(?:FILE|CHECKPOINT)|EOFException|StreamCorrupted"
+    r"|STATE_STORE|magic|ZipException|JsonParse|MISSING_METADATA|Unable to read|batch \d+ doesn't exist",
+)
+_PATH = re.compile(r"(?:file:)?(/[^\s'\",()\[\]]+)")
+
+
+def translate(error: BaseException, checkpoint: str | None = None) -> PenstockError:
+    """Our own error if a worker sent one; else one that names the damaged file, or the first telling lines."""
+    if isinstance(error, PenstockError):
+        return error
+    text = str(error)
+    carried = carried_error(text)
+    if carried is not None:
+        return carried
+    if checkpoint is not None:
+        damaged = _damaged_file(text, checkpoint)
+        if damaged:
+            return DamagedCheckpointError(
+                f"The checkpoint is damaged: {damaged}\n{_telling(text)}\n"
+                "Restore the file from a copy, or start from a savepoint or a new checkpoint folder"
+            )
+    return JobFailedError(f"{_telling(text)}\nSet PENSTOCK_JVM_TRACE=1 to see the whole trace{_whole(text)}")
+
+
+def _damaged_file(text: str, checkpoint: str) -> str | None:
+    if not _DAMAGE.search(text):
+        return None
+    root = checkpoint.removeprefix("file:").rstrip("/")
+    paths = [m.group(1).rstrip(".:;") for m in _PATH.finditer(text)]
+    inside = [p for p in paths if p.startswith(root + "/")]
+    return inside[0] if inside else None
+
+
+def _telling(text: str) -> str:
+    """The lines that say something, without frames."""
+    lines = [line for line in text.splitlines() if line.strip() and not re.match(r"\s*(at |\.\.\. \d+ more)", line)]
+    kept = [line for line in lines if not line.startswith(("JVM stacktrace", "Driver stacktrace"))][:25]
+    return "\n".join(kept)
+
+
+def _whole(text: str) -> str:
+    return f"\n{text}" if os.environ.get("PENSTOCK_JVM_TRACE") else ""

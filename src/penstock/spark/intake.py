@@ -1,0 +1,228 @@
+"""The intake: one Spark source for the control rows and all of Penstock's own sources.
+
+It is always there, so that adding a source never changes what Spark's checkpoint knows; its offset
+names the position of every split of every source. Level 0 runs right in its readers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
+from pyspark.sql.types import StructType
+from pyspark.taskcontext import TaskContext as SparkTaskContext
+
+from penstock.core.clock import SystemClock
+from penstock.core.job import JobPlan, Vertex
+from penstock.core.source import Position, Source, SourceClock
+from penstock.core.specs import SourceSpec
+from penstock.runtime.chunk import DRIVER, FINISHED, BatchInfo, ChunkRow
+from penstock.runtime.intake import read_split
+from penstock.runtime.stage import control_row
+from penstock.spark.bundle import Bundle, errors_travel
+from penstock.spark.rows import SCHEMA, to_arrow
+
+__all__ = ["ControlFile", "IntakeOptions", "intake_source"]
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeOptions:
+    """What the intake of one run needs to know."""
+
+    bundle: Bundle
+    run_id: str
+    control_path: str
+    batch_records: int
+
+
+class ControlFile:
+    """How the driver speaks to the intake's planner, another process on the same machine."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._seen: tuple[int, int] | None = None
+        self._data: dict[str, Any] = {}
+
+    def write(self, **data: Any) -> None:
+        """Replace what is said; readers see the old or the new, never half of it."""
+        temporary = f"{self._path}.tmp"
+        with open(temporary, "w", encoding="utf-8") as file:
+            json.dump(data, file)
+        os.replace(temporary, self._path)
+
+    def read(self) -> dict[str, Any]:
+        try:
+            stat = os.stat(self._path)
+        except FileNotFoundError:
+            return self._data
+        if (stat.st_mtime_ns, stat.st_ino) != self._seen:
+            self._seen = (stat.st_mtime_ns, stat.st_ino)
+            with open(self._path, encoding="utf-8") as file:
+                self._data = json.load(file)
+        return self._data
+
+
+def intake_source(options: IntakeOptions) -> type[DataSource]:
+    """The data source class of one run; pickled by value, so that it carries its options."""
+
+    class PenstockIntake(DataSource):
+        given = options
+
+        @classmethod
+        def name(cls) -> str:
+            return f"penstock_intake_{cls.given.run_id}"
+
+        def schema(self) -> str:
+            return SCHEMA
+
+        def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+            return IntakeReader(self.given)
+
+    PenstockIntake.__module__ = "__main__"
+    return PenstockIntake
+
+
+class _Part(InputPartition):
+    """Either the control rows of a batch (`vertex` None) or a stretch of one split."""
+
+    def __init__(self, info: BatchInfo, finished: bool) -> None:
+        self.info, self.finished = info, finished
+        self.vertex: int | None = None
+        self.split = 0
+        self.start = self.end = Position(None)
+
+
+class IntakeReader(DataSourceStreamReader):
+    """Plans batches on the driver, reads splits in workers."""
+
+    def __init__(self, options: IntakeOptions) -> None:
+        self._options = options
+        self._control = ControlFile(options.control_path)
+        self._clock = SystemClock()
+        self._started_ms = self._clock.now_ms()
+        self._base: dict[str, dict[str, Any]] | None = None
+        self._announced = False
+
+    # -- planning, on the driver ------------------------------------------------------------------
+
+    def initialOffset(self) -> dict[str, Any]:
+        return {"tick": 0, "sources": {}}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadAllAvailable()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        with errors_travel():
+            return self._latest(start)
+
+    def _latest(self, start: dict[str, Any]) -> dict[str, Any]:
+        control = self._control.read()
+        if control.get("stop"):
+            return start
+        plan = self._options.bundle.load()
+        sources = {v.uid: self._advance(v, start["sources"]) for v in plan.vertices if v.is_source}
+        if self._base is None:
+            self._base = {v.uid: _positions(v, start["sources"]) for v in plan.vertices if v.is_source}
+        due = control.get("next_timer_ms")
+        tick = not self._announced or (due is not None and due <= self._clock.now_ms() and due != self._fired)
+        if not tick and sources == start["sources"]:
+            return start
+        self._announced, self._fired = True, due
+        return {"tick": start["tick"] + 1, "sources": sources}
+
+    _fired: Any = None
+
+    def _advance(self, vertex: Vertex, known: dict[str, Any]) -> dict[str, Any]:
+        now = SourceClock(self._clock.now_ms(), self._started_ms)
+        base = (self._base or {}).get(vertex.uid) or _positions(vertex, known)
+        source, splits = _source(vertex), vertex.parallelism
+        ends = {}
+        for name, data in _positions(vertex, known).items():
+            start = Position.from_json(data)
+            if not start.ended:
+                start = source.advance(
+                    int(name), splits, start, Position.from_json(base[name]), self._options.batch_records, now
+                )
+            ends[name] = start.to_json()
+        return ends
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        with errors_travel():
+            return list(self._parts(start, end))
+
+    def _parts(self, start: dict[str, Any], end: dict[str, Any]) -> Iterator[_Part]:
+        plan = self._options.bundle.load()
+        info = BatchInfo(self._options.run_id, -1, self._clock.now_ms())
+        ended = all(p["ended"] for splits in end["sources"].values() for p in splits.values())
+        yield _Part(info, ended)
+        for vertex in plan.vertices:
+            if vertex.is_source:
+                yield from self._split_parts(vertex, start["sources"].get(vertex.uid, {}), end["sources"], info)
+
+    def _split_parts(
+        self, vertex: Vertex, known: dict[str, Any], ends: dict[str, Any], info: BatchInfo
+    ) -> Iterator[_Part]:
+        for name, stop in ends[vertex.uid].items():
+            begin = known.get(name)
+            if begin == stop:
+                continue
+            part = _Part(info, False)
+            part.vertex, part.split, part.end = vertex.vertex_id, int(name), Position.from_json(stop)
+            part.start = (
+                Position.from_json(begin)
+                if begin is not None
+                else Position(_source(vertex).initial(int(name), vertex.parallelism).at)
+            )
+            yield part
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Nothing to let go: positions are all there is."""
+
+    def stop(self) -> None:
+        """Nothing to close."""
+
+    # -- reading, in workers ----------------------------------------------------------------------
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, _Part)
+        with errors_travel():
+            plan = self._options.bundle.load()
+            yield from to_arrow(self._rows(plan, partition), plan.partitions)
+
+    def _rows(self, plan: JobPlan, part: _Part) -> Iterator[ChunkRow]:
+        info = part.info._replace(batch_id=_batch_id())
+        if part.vertex is not None:
+            yield from read_split(plan, plan.vertex(part.vertex), part.split, part.start, part.end, SystemClock(), info)
+            return
+        for level in range(1, plan.stages + 1):
+            for place in range(plan.partitions):
+                yield control_row(place, level, info)
+        if part.finished:
+            yield ChunkRow(0, DRIVER, 0, 0, FINISHED, b"")
+
+
+def _batch_id() -> int:
+    context = SparkTaskContext.get()
+    text = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
+    return int(text) if text is not None else -1
+
+
+def _positions(vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Where each split of a source stands."""
+    saved = known.get(vertex.uid, {})
+    source = _source(vertex)
+    return {
+        str(s): saved.get(str(s)) or source.initial(s, vertex.parallelism).to_json() for s in range(vertex.parallelism)
+    }
+
+
+def _source(vertex: Vertex) -> Source:
+    spec = vertex.operators[0].spec
+    assert isinstance(spec, SourceSpec)
+    return spec.source

@@ -1,0 +1,57 @@
+"""Finds a Java that Spark 4.3 can run on."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+from penstock.core.errors import JavaError
+
+__all__ = ["check_java", "find_java"]
+
+_NEEDED = "Spark 4.3 needs Java 17 or newer with the module jdk.incubator.vector"
+_HELP = "Install one (Debian: apt-get install openjdk-17-jre-headless) and set JAVA_HOME to it"
+
+
+def find_java() -> str:
+    """The JAVA_HOME to use. One that is set but unsuitable is an error; otherwise PATH and the usual folders are tried."""
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        problem = check_java(home)
+        if problem:
+            raise JavaError(f"JAVA_HOME={home}: {problem}. {_NEEDED}. {_HELP}")
+        return home
+    tried = []
+    for candidate in _candidates():
+        problem = check_java(candidate)
+        if problem is None:
+            return candidate
+        tried.append(f"{candidate}: {problem}")
+    found = "; ".join(tried) if tried else "none was found on PATH or in /usr/lib/jvm"
+    raise JavaError(f"No suitable Java: {found}. {_NEEDED}. {_HELP}")
+
+
+def _candidates() -> list[str]:
+    on_path = shutil.which("java")
+    homes = [os.path.dirname(os.path.dirname(os.path.realpath(on_path)))] if on_path else []
+    return homes + [h for h in sorted(glob.glob("/usr/lib/jvm/*")) if os.path.isdir(h)]
+
+
+def check_java(home: str) -> str | None:
+    """What is wrong with a Java, or None."""
+    java = os.path.join(home, "bin", "java")
+    if not os.access(java, os.X_OK):
+        return "has no bin/java"
+    try:
+        answer = subprocess.run([java, "--list-modules"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"does not start ({error})"
+    version = re.search(r"java\.base@(\d+)", answer.stdout)
+    if version is None or int(version.group(1)) < 17:
+        return f"is version {version.group(1)}" if version else "does not know its modules (older than 9?)"
+    if "jdk.incubator.vector" not in answer.stdout:
+        return "lacks the module jdk.incubator.vector"
+    return None

@@ -1,0 +1,73 @@
+"""Chunk rows as Arrow batches and pandas frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from penstock.runtime.chunk import ChunkRow
+from penstock.spark.labels import labels
+
+__all__ = ["ARROW_SCHEMA", "SCHEMA", "from_arrow", "from_columns", "to_arrow", "to_pandas"]
+
+SCHEMA = "label int, target int, channel long, seq long, kind int, payload binary"
+ARROW_SCHEMA = pa.schema(
+    [
+        ("label", pa.int32()),
+        ("target", pa.int32()),
+        ("channel", pa.int64()),
+        ("seq", pa.int64()),
+        ("kind", pa.int32()),
+        ("payload", pa.binary()),
+    ]
+)
+_BATCH_BYTES = 16 << 20
+_BATCH_ROWS = 512
+
+
+def _grouped(rows: Iterable[ChunkRow]) -> Iterator[list[ChunkRow]]:
+    """Rows in groups bounded in number and bytes, so that no Arrow batch grows out of hand."""
+    group: list[ChunkRow] = []
+    size = 0
+    for row in rows:
+        group.append(row)
+        size += len(row.payload)
+        if size >= _BATCH_BYTES or len(group) >= _BATCH_ROWS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _columns(group: list[ChunkRow], partitions: int) -> list[Any]:
+    names = labels(partitions)
+    columns = list(map(list, zip(*group, strict=True)))
+    columns[0] = [names[p] for p in columns[0]]
+    return columns
+
+
+def to_arrow(rows: Iterable[ChunkRow], partitions: int) -> Iterator[pa.RecordBatch]:
+    """Rows out of a task, the partition replaced by its label."""
+    for group in _grouped(rows):
+        arrays = [pa.array(c, f.type) for c, f in zip(_columns(group, partitions), ARROW_SCHEMA, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
+
+
+def to_pandas(rows: Iterable[ChunkRow], partitions: int) -> Iterator[pd.DataFrame]:
+    for group in _grouped(rows):
+        yield pd.DataFrame(dict(zip(ARROW_SCHEMA.names, _columns(group, partitions), strict=True)))
+
+
+def from_columns(columns: Iterable[Iterable[Any]], partition: int) -> Iterator[ChunkRow]:
+    """Rows into a task; all of them carry the label of the partition they arrived in."""
+    _, *rest = columns
+    for target, channel, seq, kind, payload in zip(*rest, strict=True):
+        yield ChunkRow(partition, target, channel, seq, kind, payload)
+
+
+def from_arrow(batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[ChunkRow]:
+    return chain.from_iterable(from_columns((c.to_pylist() for c in b.columns), partition) for b in batches)

@@ -1,0 +1,151 @@
+"""The Spark session: embedded and local when nothing else is said, else the cluster the job was submitted to (P2)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from penstock.core.config import Configuration
+from penstock.core.errors import ConfigurationError
+from penstock.spark.java import find_java
+
+__all__ = ["FORCED", "get_session"]
+
+FORCED = {
+    # with format 1 a predecessor driver that wakes up overwrites committed state
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    # a second copy of a task would run user functions twice at once
+    "spark.speculation": "false",
+    # without them a lost shuffle file and a function that is not deterministic lose and double records
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+}
+"""Settings on which correctness rests; other values are refused."""
+
+_STATE = "spark.sql.streaming.stateStore."
+_DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "256",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
+    "spark.sql.execution.arrow.transformWithStateInPandas.maxRecordsPerBatch": "256",
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "8",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "true",
+    f"{_STATE}rowChecksum.enabled": "true",
+    f"{_STATE}rocksdb.changelogCheckpointing.enabled": "true",
+    f"{_STATE}rocksdb.trackTotalNumberOfRows": "false",
+    f"{_STATE}rocksdb.boundedMemoryUsage": "true",
+    f"{_STATE}rocksdb.maxMemoryUsageMB": "500",
+    "spark.shuffle.compress": "false",
+    "spark.shuffle.spill.compress": "false",
+    # the one whose files Hadoop's local checksums can be switched off for, see _no_local_checksums
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.python.worker.faulthandler.enabled": "true",
+    "spark.pyspark.python": sys.executable,
+    "spark.pyspark.driver.python": sys.executable,
+}
+
+
+def get_session(conf: Configuration, cores: int) -> SparkSession:
+    """The session to run a job in. An existing one is used as it is, if its settings allow."""
+    given = {k: v for k, v in conf.to_dict().items() if k.startswith("spark.")}
+    _refuse_forbidden(given)
+    active = SparkSession.getActiveSession()
+    if active is None:
+        active = _build(given, cores)
+    settings = {**_DEFAULTS, **given, **FORCED}
+    for key, value in settings.items():
+        if active.conf.isModifiable(key):
+            active.conf.set(key, value)
+    _refuse_forbidden({k: v for k in FORCED if (v := active.conf.get(k, None)) is not None})
+    return active
+
+
+def _refuse_forbidden(given: dict[str, str]) -> None:
+    for key, value in FORCED.items():
+        if key in given and given[key].lower() != value.lower():
+            raise ConfigurationError(f"{key} must be {value} (found {given[key]}): exactly-once results depend on it")
+
+
+def _build(given: dict[str, str], cores: int) -> SparkSession:
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if not submitted:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ["JAVA_HOME"] = find_java()
+        _prepare_jvm()
+    builder = SparkSession.builder.appName("penstock")
+    for key, value in {**_DEFAULTS, **given, **FORCED}.items():
+        builder = builder.config(key, value)
+    if not submitted:
+        master = given.get("spark.master", f"local[{cores}]")
+        builder = builder.master(master)
+        if not master.startswith("local"):
+            builder = builder.config("spark.executorEnv.PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel(given.get("spark.log.level", "OFF"))
+    if not submitted:
+        _no_local_checksums(session)
+    return session
+
+
+def _no_local_checksums(session: SparkSession) -> None:
+    """On a local disk Hadoop's own checksum files cost a third of a batch; Spark's checksums take their place."""
+    jvm = session._jvm
+    assert jvm is not None
+    local = jvm.org.apache.hadoop.fs.FileSystem.getLocal(session._jsc.hadoopConfiguration())  # type: ignore[attr-defined]
+    local.setWriteChecksum(False)
+    local.setVerifyChecksum(False)
+
+
+def _prepare_jvm() -> None:
+    """Options of the driver's JVM: quiet logs, and a class-data archive that halves its start."""
+    options = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    quiet = Path(__file__).with_name("log4j2.properties")
+    if "log4j2.configurationFile" not in options:
+        options += f" -Dlog4j2.configurationFile={quiet}"
+    if "SharedArchiveFile" not in options and "ArchiveClassesAtExit" not in options:
+        options += _archive_option()
+    os.environ["SPARK_SUBMIT_OPTS"] = options.strip()
+
+
+def _archive_option() -> str:
+    """Use the archive of this Java and Spark if there is one; else have one made in the background for the next time."""
+    archive = archive_path(os.environ["JAVA_HOME"])
+    if archive.exists():
+        return f" -XX:SharedArchiveFile={archive} -Xshare:auto -Xlog:cds=off -Xlog:class+path=off"
+    if not os.environ.get("PENSTOCK_NO_ARCHIVE"):
+        _make_archive(archive)
+    return ""
+
+
+def archive_path(java_home: str) -> Path:
+    """Where the class-data archive is kept; its name changes with Java and Spark."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "penstock"
+    release = Path(java_home, "release")
+    identity = f"{pyspark.__version__}|{pyspark.__file__}|{java_home}|{release.read_text() if release.exists() else ''}"
+    return folder / f"jvm-{hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()}.jsa"
+
+
+def _make_archive(archive: Path) -> None:
+    """A process of its own, at low priority, that outlives this one."""
+    subprocess.Popen(
+        ["nice", "-n", "19", sys.executable, "-m", "penstock.spark.archive", str(archive)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )

@@ -1,0 +1,250 @@
+"""The streaming host: Structured Streaming in micro-batches; every batch is a checkpoint (F2)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import shutil
+import tempfile
+import threading
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.core.client import JobClient, JobExecutionResult, JobStatus
+from penstock.core.clock import SystemClock
+from penstock.core.config import Configuration
+from penstock.core.errors import PenstockError
+from penstock.core.job import JobPlan
+from penstock.core.restart import RestartStrategy, restart_strategy
+from penstock.runtime.driver import BatchOutput, Ledger
+from penstock.runtime.state.page import NO_TIMER
+from penstock.spark.bundle import make_bundle
+from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.failures import translate
+from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
+from penstock.spark.processor import StageProcessor
+from penstock.spark.rows import SCHEMA, from_arrow
+from penstock.spark.session import get_session
+
+__all__ = ["StreamingJob", "start_streaming"]
+
+_POLL_MS = 5
+_END = object()
+
+
+def start_streaming(plan: JobPlan, conf: Configuration) -> JobClient:
+    """Start a streaming job; it is supervised by a thread of its own."""
+    spark = get_session(conf, max(2, plan.partitions))
+    return StreamingJob(plan, conf, spark)
+
+
+class StreamingJob(JobClient):
+    """Runs the query, releases what each batch delivered once it is durable, restarts after failures."""
+
+    def __init__(self, plan: JobPlan, conf: Configuration, spark: SparkSession) -> None:
+        # configuration
+        self._plan, self._conf, self._spark = plan, conf, spark
+        self._bundle = make_bundle(plan)
+        self._id = uuid.uuid4().hex
+        self._clock = SystemClock()
+        self._scratch = tempfile.mkdtemp(prefix="penstock-")
+        self._checkpoint = Checkpoint(spark, self._checkpoint_location())
+        self._checkpoint.claim(plan)
+        self._strategy: RestartStrategy = restart_strategy(conf)
+        # of the job
+        self._status = JobStatus.RUNNING
+        self._error: PenstockError | None = None
+        self._queues: dict[str, queue.Queue[Any]] = {}
+        self._lock = threading.RLock()
+        self._ledger = Ledger(plan, self._deliver, print)
+        self._started_ms = self._clock.now_ms()
+        self._ended_ms = self._started_ms
+        self.batches = 0
+        self.restarts = 0
+        self.metrics: dict[tuple[int, int], dict[str, Any]] = {}
+        # of the current run
+        self._control = ControlFile(os.path.join(self._scratch, "control.json"))
+        self._query: StreamingQuery | None = None
+        self._held_batch = -1
+        self._finished = False
+        self._stopping = False
+        self._thread = threading.Thread(target=self._supervise, name=f"penstock-{self._id}", daemon=True)
+        self._thread.start()
+
+    def _checkpoint_location(self) -> str:
+        given = self._conf.get_string("execution.checkpointing.dir", "")
+        return given or os.path.join(self._scratch, "checkpoint")
+
+    # -- supervision ------------------------------------------------------------------------------
+
+    def _supervise(self) -> None:
+        try:
+            while True:
+                error = self._run_once()
+                if error is None:
+                    self._status = JobStatus.CANCELED if self._stopping and not self._finished else JobStatus.FINISHED
+                    return
+                delay_ms = self._strategy.next_delay_ms(self._clock.now_ms())
+                if delay_ms is None or self._stopping:
+                    raise error
+                self._status = JobStatus.RESTARTING
+                self.restarts += 1
+                self._clock.sleep_ms(delay_ms)
+                self._status = JobStatus.RUNNING
+        except BaseException as error:
+            self._status = JobStatus.FAILED
+            self._error = translate(error, self._checkpoint.location)
+        finally:
+            self._finish()
+
+    def _finish(self) -> None:
+        self._ended_ms = self._clock.now_ms()
+        with contextlib.suppress(Exception):
+            self._ledger.clean(self._clock)
+            self._ledger.close()
+        for waiting in self._queues.values():
+            waiting.put(_END)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _run_once(self) -> PenstockError | None:
+        """One run of the query; the error it failed with, if it failed."""
+        self._control.write(stop=self._stopping)
+        run_id = uuid.uuid4().hex
+        try:
+            self._query = self._start(run_id)
+            self._watch(self._query)
+            failed = self._query.exception()
+        except Exception as error:
+            failed = error
+        self._settle()
+        return translate(failed, self._checkpoint.location) if failed is not None else None
+
+    def _start(self, run_id: str) -> StreamingQuery:
+        source = intake_source(
+            IntakeOptions(
+                self._bundle,
+                run_id,
+                os.path.join(self._scratch, "control.json"),
+                self._conf.get_integer("penstock.batch.max-records", 500_000),
+            )
+        )
+        self._spark.dataSource.register(source)
+        frame: DataFrame = self._spark.readStream.format(source.name()).load()
+        session = frame.sparkSession
+        session.conf.set("spark.sql.shuffle.partitions", str(self._plan.partitions))
+        for level in range(1, self._plan.stages + 1):
+            frame = frame.groupBy("label").transformWithStateInPandas(
+                StageProcessor(self._bundle, run_id, level), SCHEMA, "append", "none"
+            )
+        return (
+            frame.writeStream.foreachBatch(self._batch)
+            .queryName(f"{self._plan.name}-{run_id[:8]}")
+            .option("checkpointLocation", self._checkpoint.location)
+            .trigger(processingTime="0 seconds")
+            .start()
+        )
+
+    def _watch(self, query: StreamingQuery) -> None:
+        """Release batches as they become durable; stop between batches when asked to, or when the input has ended."""
+        while query.isActive:
+            with self._lock:
+                if self._ledger.holding and self._checkpoint.committed(self._held_batch):
+                    self._release()
+                idle = not self._ledger.holding
+            if idle and (self._finished or self._stopping) and self._between_batches(query):
+                query.stop()
+                return
+            self._clock.sleep_ms(_POLL_MS)
+
+    def _between_batches(self, query: StreamingQuery) -> bool:
+        return self._finished or not query.status["isTriggerActive"]
+
+    def _settle(self) -> None:
+        """The query has ended: what it held back is released if its batch is durable, else forgotten."""
+        with self._lock:
+            if self._ledger.holding:
+                if self._checkpoint.committed(self._held_batch):
+                    self._release()
+                else:
+                    self._ledger.drop()
+
+    # -- batches ----------------------------------------------------------------------------------
+
+    def _batch(self, frame: DataFrame, batch_id: int) -> None:
+        """Called by Spark for every batch; the batch runs inside, by the one action here."""
+        with self._lock:
+            if self._ledger.holding:
+                self._release()
+        output = BatchOutput(from_arrow(frame.toArrow().to_batches(), 0))
+        with self._lock:
+            self._held_batch = batch_id
+            self._ledger.hold(output)
+            self._finished = output.finished
+            self._note(output)
+
+    def _release(self) -> None:
+        self._ledger.release()
+        self.batches += 1
+        self._strategy.note_progress()
+
+    def _note(self, output: BatchOutput) -> None:
+        timers = []
+        for entry in output.metrics:
+            place = (entry["vertex"], entry["subtask"])
+            total = self.metrics.get(place, {}).get("in", 0)
+            self.metrics[place] = {**entry, "in": total + entry["in"]}
+            timers.append(entry["next_timer_ms"])
+        due = min(timers, default=NO_TIMER)
+        self._control.write(stop=self._stopping, next_timer_ms=None if due == NO_TIMER else due)
+
+    def _deliver(self, name: str, values: list[Any]) -> None:
+        waiting = self._queue(name)
+        for value in values:
+            waiting.put(value)
+
+    def _queue(self, name: str) -> queue.Queue[Any]:
+        with self._lock:
+            return self._queues.setdefault(name, queue.Queue())
+
+    # -- the client ---------------------------------------------------------------------------------
+
+    def get_job_id(self) -> str:
+        return self._id
+
+    def get_job_status(self) -> JobStatus:
+        return self._status
+
+    def cancel(self) -> None:
+        self._stopping = True
+        self._control.write(stop=True)
+        self._thread.join()
+
+    def wait(self) -> JobExecutionResult:
+        try:
+            while self._thread.is_alive():
+                self._thread.join(0.2)
+        except KeyboardInterrupt:
+            self.cancel()
+        if self._error is not None:
+            raise self._error
+        subtasks = sorted(self.metrics.values(), key=lambda m: (m["vertex"], m["subtask"]))
+        return JobExecutionResult(
+            self._plan.name,
+            self._id,
+            self._ended_ms - self._started_ms,
+            self.batches,
+            self.restarts,
+            {"subtasks": subtasks},
+        )
+
+    def results(self, name: str) -> Iterator[Any]:
+        waiting = self._queue(name)
+        while (value := waiting.get()) is not _END:
+            yield value
+        if self._error is not None:
+            raise self._error

@@ -1,0 +1,1 @@
+"""Test kit: run jobs in process, without a JVM."""

@@ -1,0 +1,149 @@
+"""The local host: the same stages in this process, with a clock and batch splits of the caller's choosing."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, repeat
+from typing import Any
+
+from penstock.core.clock import Clock, SystemClock
+from penstock.core.job import JobPlan, Vertex
+from penstock.core.source import Position, Source, SourceClock
+from penstock.core.specs import SourceSpec
+from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
+from penstock.runtime.driver import BatchOutput, Ledger
+from penstock.runtime.intake import read_split
+from penstock.runtime.stage import StageTask, control_row, sorted_rows
+from penstock.runtime.state.store import MemoryStore
+
+__all__ = ["LocalJob"]
+
+
+class LocalJob:
+    """A job run batch by batch. State goes through the real codec and can be carried over a restart.
+
+    `run_batch(limit)` reads at most `limit` records of every source split; `restart` forgets
+    everything but what was durable.
+    """
+
+    def __init__(self, plan: JobPlan, clock: Clock | None = None, printer: Callable[[str], None] = print) -> None:
+        self.plan = plan
+        self.clock = clock or SystemClock()
+        self.results: dict[str, list[Any]] = {}
+        self.metrics: list[dict[str, Any]] = []
+        self.batch_id = 0
+        self.finished = False
+        self._printer = printer
+        self._stores = {key: MemoryStore() for key in self._places()}
+        self._positions = {
+            (v.vertex_id, s): _source(v).initial(s, v.parallelism)
+            for v in self._sources()
+            for s in range(v.parallelism)
+        }
+        self._started: set[tuple[int, int]] = set()
+        self._start_run()
+
+    def _start_run(self) -> None:
+        self._run_id = uuid.uuid4().hex
+        self._base = dict(self._positions)
+        self._started_ms = self.clock.now_ms()
+        self._tasks = {key: StageTask(self.plan, *key, self.clock) for key in self._places()}
+        self.ledger = Ledger(self.plan, lambda n, vs: self.results.setdefault(n, []).extend(vs), self._printer)
+
+    def _places(self) -> list[tuple[int, int]]:
+        return [(level, p) for level in range(1, self.plan.stages + 1) for p in range(self.plan.partitions)]
+
+    def _sources(self) -> list[Vertex]:
+        return [v for v in self.plan.vertices if v.is_source]
+
+    # -- running ----------------------------------------------------------------------------------
+
+    def run(self, batches: Iterable[int] | None = None) -> None:
+        """Run to the end of the input: batches of the given sizes first, then of any size."""
+        for limit in chain(batches or (), repeat(2**40)):
+            if self.finished:
+                return
+            self.run_batch(limit)
+
+    def run_batch(self, limit: int, commit: bool = True) -> None:
+        """One batch. With `commit` False it is run and thrown away, as if the job had died before the commit."""
+        ends = self._advance(limit)
+        saved = {key: dict(store.blobs) for key, store in self._stores.items()}
+        try:
+            output = BatchOutput(self._line(ends))
+        except BaseException:
+            self._restore(saved)
+            raise
+        self.ledger.hold(output)
+        if not commit:
+            self._restore(saved)
+            self.ledger.drop()
+            return
+        self._positions.update(ends)
+        self.metrics = output.metrics
+        self.batch_id += 1
+        self.ledger.release()
+        self.finished = all(p.ended for p in self._positions.values())
+
+    def restart(self) -> None:
+        """A new run from the last durable batch."""
+        for task in self._tasks.values():
+            task.close()
+        self._start_run()
+
+    def _restore(self, saved: dict[tuple[int, int], dict[bytes, bytes]]) -> None:
+        for key, blobs in saved.items():
+            self._stores[key].blobs = blobs
+
+    def _advance(self, limit: int) -> dict[tuple[int, int], Position]:
+        now = SourceClock(self.clock.now_ms(), self._started_ms)
+        ends = {}
+        for vertex in self._sources():
+            for split in range(vertex.parallelism):
+                key = (vertex.vertex_id, split)
+                start = self._positions[key]
+                ends[key] = (
+                    start
+                    if start.ended
+                    else _source(vertex).advance(split, vertex.parallelism, start, self._base[key], limit, now)
+                )
+        return ends
+
+    def _line(self, ends: dict[tuple[int, int], Position]) -> list[ChunkRow]:
+        info = BatchInfo(self._run_id, self.batch_id, self.clock.now_ms())
+        rows = list(self._read(ends, info))
+        rows += [control_row(p, level, info) for level, p in self._places()]
+        for level in range(1, self.plan.stages + 1):
+            rows = list(self._stage(level, rows))
+        return [r for r in rows if r.target == DRIVER]
+
+    def _read(self, ends: dict[tuple[int, int], Position], info: BatchInfo) -> Iterator[ChunkRow]:
+        for vertex in self._sources():
+            for split in range(vertex.parallelism):
+                key = (vertex.vertex_id, split)
+                start = self._positions[key]
+                first = key not in self._started
+                if start == ends[key] and not (first and start.ended):
+                    continue
+                self._started.add(key)
+                begin = Position(start.at, False) if first else start
+                yield from read_split(self.plan, vertex, split, begin, ends[key], self.clock, info)
+
+    def _stage(self, level: int, rows: Sequence[ChunkRow]) -> Iterator[ChunkRow]:
+        for partition in range(self.plan.partitions):
+            mine = [r for r in rows if r.partition == partition]
+            task = self._tasks[level, partition]
+            yield from task.run(sorted_rows(mine, self.plan.settings.sort_budget_bytes), self._stores[level, partition])
+
+    # -- looking inside -----------------------------------------------------------------------------
+
+    def state_blobs(self) -> dict[bytes, bytes]:
+        """Every blob of keyed and operator state; empty when nothing leaked (roots are not counted)."""
+        return {key: blob for store in self._stores.values() for key, blob in store.blobs.items() if key[8:9] != b"R"}
+
+
+def _source(vertex: Vertex) -> Source:
+    spec = vertex.operators[0].spec
+    assert isinstance(spec, SourceSpec)
+    return spec.source

@@ -1,0 +1,32 @@
+"""Set-up for all rings. Nothing here may import pyspark: the fast ring runs without it."""
+
+import os
+import sys
+
+import pytest
+from hypothesis import settings
+
+SLOW_RINGS = ("spark", "cluster", "kill")
+_jvm_before = pytest.StashKey[bool]()
+
+settings.register_profile("default", deadline=None)
+settings.register_profile("thorough", deadline=None, max_examples=2_000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+def _jvm_runs() -> bool:
+    context = sys.modules.get("pyspark.core.context")
+    return context is not None and context.SparkContext._gateway is not None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.stash[_jvm_before] = _jvm_runs()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Fail a test that starts a JVM without belonging to a ring that may."""
+    allowed = any(item.get_closest_marker(ring) for ring in SLOW_RINGS)
+    if not allowed and _jvm_runs() and not item.stash[_jvm_before]:
+        pytest.fail("this test started a JVM: mark it with pytest.mark.spark", pytrace=False)

@@ -1,0 +1,194 @@
+"""Who may import whom. The tables below are the rules; a breach is reported as `file:line: what`."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "penstock"
+
+FACADES = frozenset({"common", "datastream", "cep"})
+
+# room -> rooms it may import besides itself and `_version`, which is a leaf open to all
+ROOMS: dict[str, frozenset[str]] = {
+    "core": frozenset(),
+    "graph": frozenset({"core"}),
+    "connectors": frozenset({"core"}),
+    "api": frozenset({"core", "graph", "connectors"}),
+    "plan": frozenset({"core", "graph"}),
+    "runtime": frozenset({"core"}),
+    "spark": frozenset({"core", "connectors", "plan", "runtime"}),
+    "testing": frozenset({"core", "connectors", "plan", "runtime", "api"}),
+    "cli": frozenset({"api"}),
+    "launch": frozenset({"core", "graph", "connectors", "api", "plan", "runtime", "spark", "testing"}),
+    "_version": frozenset(),
+    "__init__": frozenset(),
+    **{facade: frozenset({"core", "connectors", "api"}) for facade in FACADES},
+}
+
+# room -> packages from outside; a room that is not named here uses the standard library only
+THIRD_PARTY: dict[str, frozenset[str]] = {
+    "spark": frozenset({"pyspark", "py4j", "pyarrow", "pandas", "numpy"}),
+    "testing": frozenset({"yaml"}),
+    "cli": frozenset({"click"}),
+}
+
+# allowed inside functions only: execute() meets its host late, and only Parquet needs Arrow
+LATE: dict[str, frozenset[str]] = {
+    "api": frozenset({"launch"}),
+    "cli": frozenset({"launch"}),
+    "connectors": frozenset({"pyarrow"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One imported module, as a dotted absolute name; `late` if inside a function."""
+
+    target: str
+    line: int
+    late: bool
+
+
+def breaches(root: Path) -> list[str]:
+    """Every breach of the rules in the package whose directory is `root` (named `penstock`)."""
+    return [line for path in sorted(root.rglob("*.py")) for line in _breaches_of(path, root)]
+
+
+def _breaches_of(path: Path, root: Path) -> Iterator[str]:
+    where = path.relative_to(root.parent)
+    room = path.relative_to(root).parts[0].removesuffix(".py")
+    tree = ast.parse(path.read_text())
+    if room not in ROOMS:
+        yield f"{where}:1: {room} is not a known room"
+        return
+    for found in _imports(tree, where.parts[:-1]):
+        if complaint := _complaint(room, found):
+            yield f"{where}:{found.line}: {complaint}"
+    if room in FACADES or path.name == "__init__.py":
+        for node in tree.body:
+            if not _only_names(node):
+                yield f"{where}:{node.lineno}: {room} may hold nothing but re-exports here"
+
+
+def _complaint(room: str, found: Import) -> str | None:
+    package, _, rest = found.target.partition(".")
+    if package in sys.stdlib_module_names:
+        return None
+    if package == "penstock":
+        target = rest.partition(".")[0] or "the package itself"
+        allowed = ROOMS[room] | {room, "_version"}
+    else:
+        target = package
+        allowed = THIRD_PARTY.get(room, frozenset())
+    if target in allowed:
+        return None
+    if target not in LATE.get(room, frozenset()):
+        return f"{room} may not import {target}"
+    return None if found.late else f"{room} may import {target} only inside a function"
+
+
+def _imports(node: ast.AST, package: tuple[str, ...], late: bool = False) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        for target in _targets(child, package):
+            yield Import(target, child.lineno, late)  # type: ignore[attr-defined]
+        inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        yield from _imports(child, package, late or inside)
+
+
+def _targets(node: ast.AST, package: tuple[str, ...]) -> list[str]:
+    match node:
+        case ast.Import(names=names):
+            return [alias.name for alias in names]
+        case ast.ImportFrom(module=module, names=names, level=level):
+            base = package[: len(package) - level + 1] if level else ()
+            origin = ".".join([*base, *([module] if module else [])])
+            # `from penstock import core` names its rooms one by one
+            return [f"penstock.{alias.name}" for alias in names] if origin == "penstock" else [origin]
+        case ast.Call(
+            func=ast.Name(id="__import__" | "import_module") | ast.Attribute(attr="import_module"),
+            args=[ast.Constant(value=str(name)), *_],
+        ):
+            return [name]
+    return []
+
+
+def _only_names(node: ast.stmt) -> bool:
+    match node:
+        case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
+            return True
+        case ast.Assign(targets=[ast.Name(id="__all__")]):
+            return True
+    return False
+
+
+def test_every_room_imports_only_what_it_may() -> None:
+    assert list(SOURCE.rglob("*.py")), f"nothing to check in {SOURCE}"
+    assert breaches(SOURCE) == []
+
+
+GOOD = {
+    "core/time.py": "import dataclasses\nfrom penstock.core import errors\nfrom . import errors",
+    "runtime/timers.py": "from penstock.core.time import Time\nfrom ..core import errors",
+    "api/environment.py": "def execute():\n    from penstock.launch import launch",
+    "cli/main.py": "import click\nimport penstock.api\ndef run():\n    from penstock import launch",
+    "spark/host.py": "import pyspark\nfrom py4j import java_gateway\nfrom penstock.plan import stages",
+    "connectors/files.py": "def write():\n    import pyarrow.parquet",
+    "launch.py": "from penstock import api, plan, spark, testing",
+    "common/__init__.py": '"""Names."""\nfrom penstock.core.types import Types\n__all__ = ["Types"]',
+    "__init__.py": "from penstock._version import __version__",
+}
+
+BAD = [
+    ("core/time.py", "import numpy", "core may not import numpy"),
+    ("core/time.py", "from penstock.graph import nodes", "core may not import graph"),
+    ("core/time.py", "from penstock import runtime", "core may not import runtime"),
+    ("core/time.py", "from .. import graph", "core may not import graph"),
+    ("core/a/b.py", "from ...plan.stages import Stage", "core may not import plan"),
+    ("graph/nodes.py", "import penstock.api.environment", "graph may not import api"),
+    ("plan/passes.py", "from penstock.runtime import chunks", "plan may not import runtime"),
+    ("runtime/timers.py", "def f():\n    import pyspark", "runtime may not import pyspark"),
+    ("runtime/timers.py", "def f():\n    import pyarrow", "runtime may not import pyarrow"),
+    ("runtime/timers.py", "import importlib\nimportlib.import_module('pyspark')", "may not import pyspark"),
+    ("runtime/timers.py", "__import__('py4j')", "runtime may not import py4j"),
+    ("runtime/timers.py", "if TYPE_CHECKING:\n    from penstock.plan import stages", "may not import plan"),
+    ("runtime/timers.py", "import penstock", "runtime may not import the package itself"),
+    ("api/environment.py", "from pyspark.sql import SparkSession", "api may not import pyspark"),
+    ("api/environment.py", "from penstock.launch import launch", "launch only inside a function"),
+    ("api/environment.py", "from penstock.datastream import X", "api may not import datastream"),
+    ("api/environment.py", "def f():\n    from penstock.spark import host", "api may not import spark"),
+    ("plan/passes.py", "def f():\n    from penstock.launch import launch", "plan may not import launch"),
+    ("cli/main.py", "import penstock.launch", "launch only inside a function"),
+    ("cli/main.py", "def f():\n    import pyspark", "cli may not import pyspark"),
+    ("spark/host.py", "from penstock.api import environment", "spark may not import api"),
+    ("testing/local.py", "from penstock.spark import host", "testing may not import spark"),
+    ("connectors/files.py", "import pyarrow", "pyarrow only inside a function"),
+    ("launch.py", "from penstock.common import Types", "launch may not import common"),
+    ("datastream/__init__.py", "from penstock.common import Types", "datastream may not import common"),
+    ("common/__init__.py", "def f(): ...", "nothing but re-exports"),
+    ("datastream/state.py", "X = 1", "nothing but re-exports"),
+    ("runtime/__init__.py", "class A: ...", "nothing but re-exports"),
+    ("lounge/sofa.py", "", "lounge is not a known room"),
+]
+
+
+def _write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / "penstock" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root / "penstock"
+
+
+def test_a_sound_tree_passes(tmp_path: Path) -> None:
+    assert breaches(_write(tmp_path, GOOD)) == []
+
+
+@pytest.mark.parametrize(("name", "text", "complaint"), BAD)
+def test_a_breach_is_reported_with_its_place(tmp_path: Path, name: str, text: str, complaint: str) -> None:
+    (found,) = breaches(_write(tmp_path, GOOD | {name: text}))
+    assert found.startswith(f"penstock/{name}:")
+    assert complaint in found

@@ -116,7 +116,7 @@ class StreamExecutionEnvironment:
         """Run the program and wait for its end."""
         return self.execute_async(job_name).wait()
 
-    def execute_async(self, job_name: str = "Penstock Job") -> JobClient:
+    def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the program and return at once."""
         from penstock.launch import launch
 
@@ -139,7 +139,7 @@ class StreamExecutionEnvironment:
         return explain(graph, self._configuration, self.get_parallelism(), self.get_max_parallelism())
 
     def _collect(self, name: str, job_name: str | None, limit: int | None) -> CloseableIterator[Any] | list[Any]:
-        client = self.execute_async(job_name or "Penstock Job")
+        client = self.execute_async(job_name)
         results = CloseableIterator(client.results(name), client.close)
         if limit is None:
             return results

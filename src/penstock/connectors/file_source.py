@@ -154,7 +154,7 @@ def _read_lines(path: str, first: int, stop: int, decode: Callable[[bytes], Any]
             file.readline()
         position = file.tell()
         while position < stop:
-            lines = []
+            lines: list[Any] = []
             while position < stop and len(lines) < _READ_LINES:
                 line = file.readline()
                 if not line:

@@ -35,6 +35,7 @@ class _IndexedSource(Source):
 
     def read(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[ReadBatch]:
         stop = self._size(split, splits) if end is None else end.at
+        assert stop is not None, "a source without end cannot be read to its end"
         for first in range(start.at, stop, _READ):
             yield self._values(split, splits, first, min(stop, first + _READ)), None
 

@@ -42,10 +42,10 @@ class Configuration:
         return self._data.get(key, default_value)
 
     def get_integer(self, key: str, default_value: int) -> int:
-        return self._number(key, default_value, int)
+        return int(self._number(key, default_value, int))
 
     def get_float(self, key: str, default_value: float) -> float:
-        return self._number(key, default_value, float)
+        return float(self._number(key, default_value, float))
 
     def get_boolean(self, key: str, default_value: bool) -> bool:
         text = self._data.get(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.core.job import JobPlan, RuntimeSettings
 from penstock.graph.job_graph import JobGraph
@@ -25,7 +25,7 @@ class PlanOptions:
     max_parallelism: int = 128
     chaining: bool = True
     one_batch: bool = False
-    settings: RuntimeSettings = RuntimeSettings()
+    settings: RuntimeSettings = field(default_factory=RuntimeSettings)
 
 
 def compile_job_graph(graph: StreamGraph, options: PlanOptions) -> JobGraph:

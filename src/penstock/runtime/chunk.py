@@ -94,7 +94,7 @@ def _unpicklable(values: Iterable[Any], operator: str, uid: str, error: Exceptio
         except Exception as inner:
             return RecordError(
                 f"Operator '{operator}' (uid {uid}) emitted a record that cannot be pickled: "
-                f"{value!r:.200} ({type(inner).__name__}: {inner}). Emit plain data instead of handles, locks or lambdas",
+                f"{value!r:.200} ({type(inner).__name__}: {inner}). Emit plain data, not handles, locks or lambdas",
                 operator,
                 uid,
             )

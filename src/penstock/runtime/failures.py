@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import traceback
+from operator import length_hint
 from pathlib import Path
 from typing import Any
 
 from penstock.core.errors import OperatorError, PenstockError, UserFunctionError
 
-__all__ = ["describe", "named", "user_failure"]
+__all__ = ["describe", "last_taken", "named", "user_failure"]
 
 _OURS = str(Path(__file__).resolve().parent)
 
@@ -20,6 +21,11 @@ def describe(value: Any, limit: int = 300) -> str:
     except Exception as error:
         text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def last_taken(values: list[Any], rest: Any) -> Any:
+    """The record that an iterator over `values` gave out last: the one a failing function was called with."""
+    return values[len(values) - length_hint(rest) - 1] if values else None
 
 
 def user_failure(operator: str, uid: str, doing: str, record: Any, error: BaseException) -> PenstockError:

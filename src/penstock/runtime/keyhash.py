@@ -148,7 +148,8 @@ def _hash_other(key: Any) -> int:
     if _is_frozen_dataclass(key):
         return _hash_sequence([getattr(key, f.name) for f in dataclasses.fields(key) if f.compare])
     raise KeyTypeError(
-        f"a {type(key).__name__} cannot be a key (found {_short(key)}): it has no stable route. Keys may be {_SUPPORTED}"
+        f"a {type(key).__name__} cannot be a key (found {_short(key)}): it has no stable route. "
+        f"Keys may be {_SUPPORTED}"
     )
 
 

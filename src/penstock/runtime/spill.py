@@ -33,7 +33,7 @@ class SpillStore:
 
     def _open(self) -> IO[bytes]:
         if self._file is None:
-            self._file = tempfile.TemporaryFile()
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the store
         return self._file
 
     def _read(self, place: tuple[int, int] | None) -> bytes | None:

@@ -122,7 +122,7 @@ def sorted_rows(rows: Iterable[ChunkRow], budget_bytes: int) -> Iterator[ChunkRo
     for row in rows:
         size += len(row.payload)
         if size > budget_bytes and spill is None:
-            spill = tempfile.TemporaryFile()
+            spill = tempfile.TemporaryFile()  # noqa: SIM115 - closed once all rows are out
         held.append(_place(row, spill))
     held.sort(key=lambda pair: sort_key(pair[0]))
     for row, length in held:

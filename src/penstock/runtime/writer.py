@@ -20,7 +20,7 @@ from penstock.core.partition import (
     Shuffle,
 )
 from penstock.runtime.chunk import DATA, ChunkRow, Payload, channel_id, encode_payload
-from penstock.runtime.failures import named, user_failure
+from penstock.runtime.failures import last_taken, named, user_failure
 from penstock.runtime.keyhash import key_group, stable_hash, subtask_of_group
 from penstock.runtime.operators.base import Timestamps
 
@@ -253,7 +253,7 @@ class EdgeWriter:
         try:
             return list(map(self._selector, rest))
         except Exception as error:
-            record = values[len(values) - rest.__length_hint__() - 1]
+            record = last_taken(values, rest)
             raise user_failure(self._operator, self._uid, "The key selector", record, error) from error
 
     def _by_partitioner(self, exchange: Custom) -> Router:

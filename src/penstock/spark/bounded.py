@@ -126,7 +126,7 @@ def _reader(bundle: Bundle, splits: list[tuple[int, int]], info: BatchInfo) -> A
             plan = bundle.load()
             for batch in batches:
                 for index in batch.column(0).to_pylist():
-                    rows = _control(plan, info) if index == 0 else _split(plan, *splits[index - 1], info)
+                    rows = _control(plan, info) if index == 0 else _split(plan, splits[index - 1], info)
                     yield from to_arrow(rows, plan.partitions)
 
     return read
@@ -138,8 +138,8 @@ def _control(plan: JobPlan, info: BatchInfo) -> Iterator[ChunkRow]:
             yield control_row(partition, level, info)
 
 
-def _split(plan: JobPlan, vertex_id: int, split: int, info: BatchInfo) -> Iterator[ChunkRow]:
-    vertex = plan.vertex(vertex_id)
+def _split(plan: JobPlan, place: tuple[int, int], info: BatchInfo) -> Iterator[ChunkRow]:
+    vertex, split = plan.vertex(place[0]), place[1]
     spec = vertex.operators[0].spec
     assert isinstance(spec, SourceSpec)
     start = spec.source.initial(split, vertex.parallelism)

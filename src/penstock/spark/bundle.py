@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 
 from pyspark import cloudpickle
 
@@ -40,17 +41,22 @@ _LOADED: dict[str, JobPlan] = {}
 def make_bundle(plan: JobPlan) -> Bundle:
     """Pickle a plan; what cannot be pickled is named."""
     try:
-        data = cloudpickle.dumps((_script_classes(), sys.path, cloudpickle.dumps(plan)))
+        data = _dumps((_script_classes(), sys.path, _dumps(plan)))
     except Exception as error:
         raise _unpicklable(plan, error) from error
     return Bundle(data, blake2b(data, digest_size=16).hexdigest())
+
+
+def _dumps(value: Any) -> bytes:
+    data: bytes = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]
+    return data
 
 
 def _unpicklable(plan: JobPlan, error: Exception) -> ProgramError:
     for vertex in plan.vertices:
         for op in vertex.operators:
             try:
-                cloudpickle.dumps(op.spec)
+                _dumps(op.spec)
             except Exception as inner:
                 return ProgramError(
                     f"Operator '{op.name}' (uid {op.uid}) cannot be sent to workers: {type(inner).__name__}: {inner}. "

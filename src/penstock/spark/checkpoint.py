@@ -24,7 +24,7 @@ class Checkpoint:
         assert jvm is not None
         self._path = jvm.org.apache.hadoop.fs.Path
         root = self._path(location)
-        self._fs = root.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())  # type: ignore[attr-defined]
+        self._fs = root.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
         self._io = jvm.org.apache.commons.io.IOUtils
         self.location: str = self._fs.makeQualified(root).toString()
 

@@ -17,7 +17,7 @@ _HELP = "Install one (Debian: apt-get install openjdk-17-jre-headless) and set J
 
 
 def find_java() -> str:
-    """The JAVA_HOME to use. One that is set but unsuitable is an error; otherwise PATH and the usual folders are tried."""
+    """The JAVA_HOME to use. One that is set but unsuitable is an error; else PATH and the usual folders are tried."""
     home = os.environ.get("JAVA_HOME")
     if home:
         problem = check_java(home)

@@ -106,7 +106,7 @@ def _no_local_checksums(session: SparkSession) -> None:
     """On a local disk Hadoop's own checksum files cost a third of a batch; Spark's checksums take their place."""
     jvm = session._jvm
     assert jvm is not None
-    local = jvm.org.apache.hadoop.fs.FileSystem.getLocal(session._jsc.hadoopConfiguration())  # type: ignore[attr-defined]
+    local = jvm.org.apache.hadoop.fs.FileSystem.getLocal(session._jsc.hadoopConfiguration())
     local.setWriteChecksum(False)
     local.setVerifyChecksum(False)
 
@@ -123,7 +123,7 @@ def _prepare_jvm() -> None:
 
 
 def _archive_option() -> str:
-    """Use the archive of this Java and Spark if there is one; else have one made in the background for the next time."""
+    """Use the archive of this Java and Spark if there is one; else have one made in the background."""
     archive = archive_path(os.environ["JAVA_HOME"])
     if archive.exists():
         return f" -XX:SharedArchiveFile={archive} -Xshare:auto -Xlog:cds=off -Xlog:class+path=off"

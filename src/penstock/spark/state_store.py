@@ -72,13 +72,15 @@ class SparkStore:
         request = messages.StateRequest(stateVariableRequest=messages.StateVariableRequest(mapStateCall=call))
         data = request.SerializeToString()
         file = self._api.sockfile
-        write_int(0, file)
-        write_int(len(data), file)
+        write_int(0, file)  # type: ignore[no-untyped-call]
+        write_int(len(data), file)  # type: ignore[no-untyped-call]
         file.write(data)
 
     def _pack(self, value: bytes) -> bytes:
-        packed: bytes = self._api.pickleSer.dumps((value,))
+        packed: bytes = self._api.pickleSer.dumps((value,))  # type: ignore[no-untyped-call]
         return packed
 
     def _unpack(self, answer: bytes) -> bytes | None:
-        return bytes(self._api.pickleSer.loads(answer)[0]) if answer else None
+        if not answer:
+            return None
+        return bytes(self._api.pickleSer.loads(answer)[0])  # type: ignore[no-untyped-call]

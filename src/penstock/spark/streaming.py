@@ -118,7 +118,7 @@ class StreamingJob(JobClient):
         try:
             self._query = self._start(run_id)
             self._watch(self._query)
-            failed = self._query.exception()
+            failed: Exception | None = self._query.exception()
         except Exception as error:
             failed = error
         self._settle()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -27,7 +27,7 @@ class _Emitter(Operator):
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
         self._limit = task.settings.chunk_records
-        self._fix = (lambda v: v) if task.settings.object_reuse else fix
+        self._fix: Callable[[Any], Any] = _same if task.settings.object_reuse else fix
         self._values: list[Any] = []
         self._times: list[Any] = []
         self._side: dict[str, tuple[list[Any], list[Any]]] = {}
@@ -86,6 +86,10 @@ class _Emitter(Operator):
                 describe(record),
             )
         return user_failure(self.desc.name, self.desc.uid, doing, record, error)
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _or_none(times: list[Any]) -> list[Any] | None:
@@ -194,7 +198,8 @@ class KeyedProcessOperator(_Emitter):
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
-        assert isinstance(desc.spec, KeyedProcessSpec) and task.backend is not None
+        assert isinstance(desc.spec, KeyedProcessSpec)
+        assert task.backend is not None
         self._function = desc.spec.function
         self._backend = task.backend
         self._context = _Context(self, task.backend)

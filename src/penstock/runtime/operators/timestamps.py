@@ -11,7 +11,7 @@ from penstock.core.specs import TimestampsSpec
 from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
 from penstock.core.watermark import BoundedOutOfOrderness, TimestampAssigner
 from penstock.runtime.context import TaskContext
-from penstock.runtime.failures import describe, user_failure
+from penstock.runtime.failures import describe, last_taken, user_failure
 from penstock.runtime.operators.base import Operator, Timestamps
 
 __all__ = ["TimestampsOperator"]
@@ -70,7 +70,7 @@ class TimestampsOperator(Operator):
             try:
                 stamped = list(map(self._extract, rest, old))
             except Exception as error:
-                record = values[len(values) - rest.__length_hint__() - 1]
+                record = last_taken(values, rest)
                 raise user_failure(self.desc.name, self.desc.uid, "The timestamp assigner", record, error) from error
         if set(map(type, stamped)) != {int} or min(stamped) < MIN_TIMESTAMP or max(stamped) >= MAX_TIMESTAMP:
             stamped = [self._checked(t, v) for t, v in zip(stamped, values, strict=True)]

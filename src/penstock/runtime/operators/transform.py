@@ -11,7 +11,7 @@ from penstock.core.job import ChainedOperator
 from penstock.core.specs import TransformSpec
 from penstock.runtime.codec import IMMUTABLE, fix
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
-from penstock.runtime.failures import describe, user_failure
+from penstock.runtime.failures import describe, last_taken, user_failure
 from penstock.runtime.operators.base import Operator, Timestamps
 
 __all__ = ["FilterOperator", "FlatMapOperator", "MapOperator"]
@@ -38,8 +38,7 @@ class _Transform(Operator):
             self._rich.close()
 
     def failed(self, values: list[Any], rest: Any, error: Exception) -> Exception:
-        record = values[len(values) - rest.__length_hint__() - 1] if values else None
-        return user_failure(self.desc.name, self.desc.uid, self.doing, record, error)
+        return user_failure(self.desc.name, self.desc.uid, self.doing, last_taken(values, rest), error)
 
 
 class MapOperator(_Transform):

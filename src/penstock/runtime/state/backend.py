@@ -201,7 +201,8 @@ class KeyedBackend:
 
     def _load_far(self, domain: int, upto: int) -> None:
         far = self._far[domain]
-        groups, pages = set(), set()
+        groups: set[int] = set()
+        pages: set[PageId] = set()
         while far and far[0][0] <= upto and len(pages) < _PREFETCH:
             _, ident = heappop(far)
             if ident[1] < 0:
@@ -301,7 +302,7 @@ class KeyedBackend:
 
     def _split(self, page: Page, size: int) -> list[Page]:
         """Children that each hold about half a target page; none if the hash cannot tell the keys apart."""
-        group, depth, bits = page.ident
+        group, depth, _ = page.ident
         step = max(1, (2 * size // self._page_bytes).bit_length() - 1)
         children: dict[int, Page] = {}
         for key in page.keys:

@@ -132,7 +132,7 @@ class PagedListState(ListState[Any]):
 
     def _append(self, values: Iterable[Any]) -> None:
         backend = self._backend
-        stored = self._table.get(backend.key)
+        stored: Any = self._table.get(backend.key)
         if stored is None:
             stored = self._table[backend.key] = []
         for value in values:
@@ -190,7 +190,7 @@ class PagedMapState(MapState[Any, Any]):
 
     def put(self, key: Any, value: Any) -> None:
         backend = self._backend
-        stored = self._table.get(backend.key)
+        stored: Any = self._table.get(backend.key)
         if stored is None:
             stored = self._table[backend.key] = {}
         item = encode(value)
@@ -208,7 +208,7 @@ class PagedMapState(MapState[Any, Any]):
 
     def remove(self, key: Any) -> None:
         backend = self._backend
-        stored = self._table.get(backend.key)
+        stored: Any = self._table.get(backend.key)
         if stored is None:
             return
         if stored.__class__ is dict:

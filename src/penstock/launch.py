@@ -16,13 +16,33 @@ from penstock.graph.explain import execution_graph_text, job_graph_text, stream_
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
 
-__all__ = ["base_configuration", "choose_host", "default_parallelism", "explain", "launch"]
+__all__ = [
+    "CONF_VARIABLE",
+    "PLAN_ONLY",
+    "PlannedOnly",
+    "base_configuration",
+    "choose_host",
+    "default_parallelism",
+    "explain",
+    "launch",
+]
 
 CONF_VARIABLE = "PENSTOCK_CONF"
 """Settings of the command line, as JSON; stronger than the configuration file, weaker than the program (P3)."""
 
+PLAN_ONLY = "penstock.plan-only"
+"""Set by `penstock plan`: the program is left at its first `execute()`."""
+
 CHECKPOINT_DIR = "execution.checkpointing.dir"
 HOSTS = ("auto", "local", "bounded", "streaming")
+
+
+class PlannedOnly(BaseException):
+    """Not an error: leaves a program whose plan alone was wanted. A program's `except Exception` lets it pass."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
 
 
 def base_configuration() -> Configuration:
@@ -74,7 +94,7 @@ def plan_options(conf: Configuration, host: str, parallelism: int, max_paralleli
         per_record_watermarks=conf.get_boolean("penstock.watermark.per-record", False),
         object_reuse=conf.get_boolean("pipeline.object-reuse", False),
         page_bytes=conf.get_integer("penstock.state.page-bytes", 12 << 10),
-        state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", 64 << 20),
+        state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", 256 << 20),
         sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", 256 << 20),
         job_parameters=conf.to_dict(),
     )
@@ -84,6 +104,8 @@ def plan_options(conf: Configuration, host: str, parallelism: int, max_paralleli
 
 def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> JobClient:
     """Plan the program, pick the host, start."""
+    if conf.get_boolean(PLAN_ONLY, False):
+        raise PlannedOnly(explain(graph, conf, parallelism, max_parallelism))
     host = choose_host(graph, conf)
     plan = compile_job(graph, plan_options(conf, host, parallelism, max_parallelism))
     if host == "local":

@@ -11,7 +11,7 @@ __all__ = ["CloseableIterator"]
 
 
 class CloseableIterator(Generic[T]):
-    """Iterates over a job's results; closing it (or leaving its `with`) stops the job."""
+    """Iterates over a job's results; closing it (or leaving its `with`, or Ctrl-C) stops the job."""
 
     def __init__(self, values: Iterator[T], close: Callable[[], None]) -> None:
         self._values = values
@@ -21,7 +21,11 @@ class CloseableIterator(Generic[T]):
         return self
 
     def __next__(self) -> T:
-        return next(self._values)
+        try:
+            return next(self._values)
+        except KeyboardInterrupt:
+            self.close()
+            raise
 
     def __enter__(self) -> CloseableIterator[T]:
         return self

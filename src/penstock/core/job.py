@@ -77,7 +77,7 @@ class RuntimeSettings:
     per_record_watermarks: bool = False
     object_reuse: bool = False
     page_bytes: int = 12 << 10
-    state_budget_bytes: int = 64 << 20
+    state_budget_bytes: int = 256 << 20
     sort_budget_bytes: int = 256 << 20
     job_parameters: Mapping[str, str] = field(default_factory=dict)
 

@@ -33,8 +33,6 @@ IMMUTABLE: frozenset[type] = frozenset(
     }
 )
 
-_contains_all = IMMUTABLE.issuperset
-
 
 class Encoded(bytes):
     """A mutable value in its encoded form; decoded anew each time it is read."""
@@ -56,7 +54,7 @@ def is_immutable(value: Any) -> bool:
     if cls in IMMUTABLE:
         return True
     if cls is tuple:
-        return _contains_all(map(type, value)) or all(map(is_immutable, value))
+        return all(map(is_immutable, value))
     if issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__dict__.get("__slots__") == ():
         return all(map(is_immutable, value))
     return False
@@ -64,6 +62,12 @@ def is_immutable(value: Any) -> bool:
 
 def fix(value: Any) -> Any:
     """`value` itself if immutable, else a copy that shares nothing with it."""
+    if value.__class__ is tuple:  # the commonest case, without a call
+        for item in value:
+            if item.__class__ not in IMMUTABLE and not is_immutable(item):
+                break
+        else:
+            return value
     return value if is_immutable(value) else loads(dumps(value))
 
 

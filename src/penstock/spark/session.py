@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
@@ -14,6 +18,7 @@ from pyspark.sql import SparkSession
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
 from penstock.spark.java import find_java
+from penstock.spark.quiet import quiet_start
 
 __all__ = ["FORCED", "get_session"]
 
@@ -95,11 +100,23 @@ def _build(given: dict[str, str], cores: int) -> SparkSession:
         builder = builder.master(master)
         if not master.startswith("local"):
             builder = builder.config("spark.executorEnv.PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
-    session = builder.getOrCreate()
+    with _keeping_ctrl_c(), quiet_start():
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel(given.get("spark.log.level", "OFF"))
     if not submitted:
         _no_local_checksums(session)
     return session
+
+
+@contextmanager
+def _keeping_ctrl_c() -> Iterator[None]:
+    """PySpark installs a Ctrl-C handler that cancels all running jobs; ours are to stop between two batches (P8)."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread() and before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 def _no_local_checksums(session: SparkSession) -> None:

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -61,12 +62,13 @@ class StreamingJob(JobClient):
         self._error: PenstockError | None = None
         self._queues: dict[str, queue.Queue[Any]] = {}
         self._lock = threading.RLock()
-        self._ledger = Ledger(plan, self._deliver, print)
+        self._ledger = Ledger(plan, self._deliver, partial(print, flush=True))
         self._started_ms = self._clock.now_ms()
         self._ended_ms = self._started_ms
         self.batches = 0
         self.restarts = 0
         self.metrics: dict[tuple[int, int], dict[str, Any]] = {}
+        self._batch_ms: dict[int, int] = {}
         # of the current run
         self._control = ControlFile(os.path.join(self._scratch, "control.json"))
         self._query: StreamingQuery | None = None
@@ -155,11 +157,21 @@ class StreamingJob(JobClient):
             with self._lock:
                 if self._ledger.holding and self._checkpoint.committed(self._held_batch):
                     self._release()
+                    self._time_batch(query)
                 idle = not self._ledger.holding
             if idle and (self._finished or self._stopping) and self._between_batches(query):
+                self._time_batch(query)
                 query.stop()
                 return
             self._clock.sleep_ms(_POLL_MS)
+
+    def _time_batch(self, query: StreamingQuery) -> None:
+        """Note how long the last batch took that Spark has reported on; the last thousand are kept (F12)."""
+        progress = query._jsq.lastProgress()  # type: ignore[attr-defined]
+        if progress is not None and progress.batchId() <= self._held_batch:
+            self._batch_ms[progress.batchId()] = progress.batchDuration()
+            if len(self._batch_ms) > 1000:
+                del self._batch_ms[next(iter(self._batch_ms))]
 
     def _between_batches(self, query: StreamingQuery) -> bool:
         return self._finished or not query.status["isTriggerActive"]
@@ -239,7 +251,7 @@ class StreamingJob(JobClient):
             self._ended_ms - self._started_ms,
             self.batches,
             self.restarts,
-            {"subtasks": subtasks},
+            {"subtasks": subtasks, "batch_ms": list(self._batch_ms.values())},
         )
 
     def results(self, name: str) -> Iterator[Any]:

@@ -1,1 +1,22 @@
-"""Test kit: run jobs in process, without a JVM."""
+"""Test kit: run jobs and single functions in process, without a JVM."""
+
+from penstock.core.clock import ManualClock
+from penstock.testing.harness import KeyedOneInputHarness, OneInputHarness, Snapshot
+from penstock.testing.jobs import collect, local_job
+from penstock.testing.local_host import LocalJob
+from penstock.testing.scripted import PER_RECORD, At, Mark, ScriptedSource, scripted_stream
+
+__all__ = [
+    "PER_RECORD",
+    "At",
+    "KeyedOneInputHarness",
+    "LocalJob",
+    "ManualClock",
+    "Mark",
+    "OneInputHarness",
+    "ScriptedSource",
+    "Snapshot",
+    "collect",
+    "local_job",
+    "scripted_stream",
+]

@@ -81,6 +81,7 @@ class LocalJob:
             self.ledger.drop()
             return
         self._positions.update(ends)
+        self._started.update(ends)
         self.metrics = output.metrics
         self.batch_id += 1
         self.ledger.release()
@@ -126,7 +127,6 @@ class LocalJob:
                 first = key not in self._started
                 if start == ends[key] and not (first and start.ended):
                     continue
-                self._started.add(key)
                 begin = Position(start.at, False) if first else start
                 yield from read_split(self.plan, vertex, split, begin, ends[key], self.clock, info)
 

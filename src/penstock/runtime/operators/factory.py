@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 
+from penstock.core.errors import ProgramError
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import (
     CollectSpec,
@@ -39,7 +43,19 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
 
 
 def build_operator(desc: ChainedOperator, task: TaskContext) -> Operator:
-    """The live operator of a spec."""
+    """The live operator of a spec, with a function object of its own: subtasks in one process must not share one."""
+    desc = replace(desc, spec=_own(desc))
     if isinstance(desc.spec, TransformSpec):
         return _TRANSFORMS[desc.spec.kind](desc, task)
     return _OPERATORS[type(desc.spec)](desc, task)
+
+
+def _own(desc: ChainedOperator) -> OperatorSpec:
+    modules = {id(module): module for module in list(sys.modules.values())}
+    try:
+        return copy.deepcopy(desc.spec, modules)
+    except Exception as error:
+        raise ProgramError(
+            f"Operator '{desc.name}' (uid {desc.uid}) cannot be copied for its subtasks: {type(error).__name__}: {error}. "
+            "Create handles, locks and connections in open() instead of keeping them in the function"
+        ) from error

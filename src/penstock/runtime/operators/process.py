@@ -34,18 +34,18 @@ class _Emitter(Operator):
 
     def take(self, result: Iterable[Any], timestamp: Any) -> None:
         """Gather everything a call yielded."""
-        values, times = self._values, self._times
         for record in result:
-            cls = record.__class__
-            if cls not in IMMUTABLE:
-                if cls is tuple and len(record) == 2 and record[0].__class__ is OutputTag:
-                    self.output(record[0], record[1], timestamp)
-                    continue
-                record = self._fix(record)
-            values.append(record)
-            times.append(timestamp)
-        if len(values) >= self._limit:
+            self.take_one(record, timestamp)
+        if len(self._values) >= self._limit:
             self.flush_main()
+
+    def take_one(self, record: Any, timestamp: Any) -> None:
+        """Gather one record, or send a `(tag, value)` pair to its side output."""
+        if record.__class__ is tuple and len(record) == 2 and record[0].__class__ is OutputTag:
+            self.output(record[0], record[1], timestamp)
+            return
+        self._values.append(self._fix(record))
+        self._times.append(timestamp)
 
     def output(self, tag: OutputTag, value: Any, timestamp: Any) -> None:
         """Send to a side output; dropped if nobody asked for that tag."""
@@ -93,7 +93,7 @@ def _same(value: Any) -> Any:
 
 
 def _or_none(times: list[Any]) -> list[Any] | None:
-    return times if any(t is not None for t in times) else None
+    return None if times.count(None) == len(times) else times
 
 
 class _Timers(TimerService):
@@ -212,12 +212,9 @@ class KeyedProcessOperator(_Emitter):
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "a keyed operator got records without keys"
-        call, context, backend, page_of = (
-            self._function.process_element,
-            self._context,
-            self._backend,
-            self._backend.page_of,
-        )
+        call, context, limit = self._function.process_element, self._context, self._limit
+        backend, page_of = self._backend, self._backend.page_of
+        out, times = self._values, self._times
         value = result = None
         try:
             for value, stamp, key in zip(values, timestamps or repeat(None), keys, strict=False):
@@ -225,8 +222,20 @@ class KeyedProcessOperator(_Emitter):
                 backend.page = page_of[key]
                 context.stamp = stamp
                 result = call(value, context)
-                if result is not None:
-                    self.take(result, stamp)
+                if result is None:
+                    continue
+                for record in result:
+                    # scalars and tuples of them, the commonest records, without a call
+                    for item in record if record.__class__ is tuple else (record,):
+                        if item.__class__ not in IMMUTABLE:
+                            self.take_one(record, stamp)
+                            break
+                    else:
+                        out.append(record)
+                        times.append(stamp)
+                if len(out) >= limit:
+                    self.flush_main()
+                    out, times = self._values, self._times
         except Exception as error:
             raise self.failed("process_element", value, result, error) from error
         self.flush()

@@ -1,7 +1,7 @@
 """The keyed backend: pages in memory over a store, read at most once and written at most once a batch.
 
-Values of all loaded keys live in one dict per state (`tables`), so that access costs what a plain dict
-costs; `page_of` says which page a key belongs to, and a page is written back if one of its keys changed.
+A page's tables are the very dicts that were unpickled, and are pickled again as they are if one of them
+changed; `page_of` says which page a key belongs to.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["EVENT", "PROCESSING", "KeyedBackend"]
 
 EVENT, PROCESSING = 0, 1
 _PREFETCH = 64
-_KEY_WEIGHT = 48
+_KEY_WEIGHT = 160
 
 
 class KeyedBackend:
@@ -43,10 +43,10 @@ class KeyedBackend:
         self._budget_bytes = budget_bytes
         # current record
         self.key: Any = None
-        self.page: Page = Page((0, 0, 0), False)
+        self.page: Page = Page((0, 0, 0), False, {})
         # loaded
         self.page_of: dict[Any, Page] = {}
-        self.tables: dict[str, dict[Any, Any]] = {}
+        self._names: list[str] = []
         self._pages: dict[PageId, Page] = {}
         self._groups: dict[int, Group] = {}
         self._blobs: dict[bytes, bytes | None] = {}
@@ -56,15 +56,19 @@ class KeyedBackend:
         self._count = 0
         self._tick = 0
         self._weight = 0
+        self._died = False
         self.evictions = 0
         for group, earliest in self.group_timers.items():
             self._note_far((group, -1, 0), earliest)
 
     # -- keys ---------------------------------------------------------------------------------
 
-    def table(self, name: str) -> dict[Any, Any]:
-        """The dict of a state, by its qualified name."""
-        return self.tables.setdefault(name, {})
+    def use(self, name: str) -> None:
+        """From now on every page has a table of this (qualified) name."""
+        if name not in self._names:
+            self._names.append(name)
+            for page in self._pages.values():
+                page.tables.setdefault(name, {})
 
     def ensure(self, keys: Iterable[Any]) -> None:
         """Load the pages of all `keys`; afterwards `page_of` knows them. Called before a chunk is processed."""
@@ -73,19 +77,17 @@ class KeyedBackend:
         new = wanted.difference(self.page_of)
         if new:
             self._load_keys(new)
-        if self._weight > self._budget_bytes // 2:
+        if self._weight > self._budget_bytes * 3 // 4:
             self._touch(wanted)
             if self._weight > self._budget_bytes:
                 self._evict()
 
     def select(self, key: Any) -> None:
         """Make `key` the current one, loading its page if need be."""
-        page = self.page_of.get(key)
-        if page is None:
+        if key not in self.page_of:
             self._load_keys((key,))
-            page = self.page_of[key]
         self.key = key
-        self.page = page
+        self.page = self.page_of[key]
 
     def group_of(self, page: Page) -> Group:
         return self._groups[page.ident[0]]
@@ -100,7 +102,6 @@ class KeyedBackend:
         self._load_pages(places)
         for ident, members in places.items():
             page = self._pages[ident]
-            page.keys.update(members)
             page.used = self._tick
             self.page_of.update(dict.fromkeys(members, page))
             self._add_weight(page, _KEY_WEIGHT * len(members))
@@ -121,33 +122,28 @@ class KeyedBackend:
                 self._load_page(ident, blob)
 
     def _load_page(self, ident: PageId, blob: bytes | None) -> None:
-        page = Page(ident, blob is not None)
+        page = Page.decode(ident, blob, self._names)
         page.used = self._tick
         self._pages[ident] = page
         if blob is None:
             return
-        tables, *timers = loads(blob)
-        for name, values in tables.items():
-            self.table(name).update(values)
-            page.keys.update(values)
-        for domain, listed in enumerate(timers):
-            for timer in listed:
-                page.timers[domain][timer] = None
-                page.keys.add(timer[1])
+        for domain, timers in enumerate(page.timers):
+            for timer in timers:
                 self._push(domain, timer, page)
-        self.page_of.update(dict.fromkeys(page.keys, page))
-        self._add_weight(page, len(blob) + _KEY_WEIGHT * len(page.keys))
+        keys = page.keys()
+        self.page_of.update(dict.fromkeys(keys, page))
+        self._add_weight(page, len(blob) + _KEY_WEIGHT * len(keys))
 
     # -- timers -------------------------------------------------------------------------------
 
     def register(self, domain: int, timestamp: int, namespace: Any = None) -> None:
         """A timer of the current key; twice the same is one (S4)."""
         timer = (timestamp, self.key, namespace)
-        timers = self.page.timers[domain]
-        if timer not in timers:
-            timers[timer] = None
-            self.page.dirty = True
-            self._push(domain, timer, self.page)
+        page = self.page
+        if timer not in page.timers[domain]:
+            page.timers[domain][timer] = None
+            page.dirty = True
+            self._push(domain, timer, page)
 
     def delete(self, domain: int, timestamp: int, namespace: Any = None) -> None:
         if self.page.timers[domain].pop((timestamp, self.key, namespace), self) is None:
@@ -240,6 +236,7 @@ class KeyedBackend:
         for page in [p for p in self._pages.values() if not p.stored]:
             self._groups[page.ident[0]].pages.pop(page.ident[1:], None)
             self._forget(page)
+        self._sweep()
         self._flush_groups()
 
     def _flush_groups(self) -> None:
@@ -266,7 +263,7 @@ class KeyedBackend:
 
     def _write_page(self, page: Page, puts: list[tuple[bytes, bytes]], drops: list[bytes]) -> None:
         group, depth, bits = page.ident
-        blob = self._encode(page)
+        blob = page.encode()
         page.dirty = False
         if blob is None:
             self._groups[group].drop_page(depth, bits)
@@ -274,7 +271,7 @@ class KeyedBackend:
                 drops.append(self.names.page(page.ident))
             self._forget(page)
             return
-        if len(blob) > self._page_bytes and len(page.keys) > 1:
+        if len(blob) > self._page_bytes:
             children = self._split(page, len(blob))
             if children:
                 self._groups[group].drop_page(depth, bits)
@@ -285,51 +282,36 @@ class KeyedBackend:
                 return
         self._groups[group].set_page(depth, bits, page.earliest(), new=not page.stored)
         page.stored = True
-        self._add_weight(page, len(blob) + _KEY_WEIGHT * len(page.keys) - page.weight)
+        self._add_weight(page, len(blob) + _KEY_WEIGHT * max(map(len, page.tables.values()), default=0) - page.weight)
         puts.append((self.names.page(page.ident), blob))
-
-    def _encode(self, page: Page) -> bytes | None:
-        keys = page.keys
-        tables = {}
-        for name, table in self.tables.items():
-            held = {k: table[k] for k in keys if k in table}
-            if held:
-                tables[name] = held
-        event, processing = page.timers
-        if not tables and not event and not processing:
-            return None
-        return dumps((tables, list(event), list(processing)))
 
     def _split(self, page: Page, size: int) -> list[Page]:
         """Children that each hold about half a target page; none if the hash cannot tell the keys apart."""
         group, depth, _ = page.ident
         step = max(1, (2 * size // self._page_bytes).bit_length() - 1)
-        children: dict[int, Page] = {}
-        for key in page.keys:
-            tail = (stable_hash(key) // self._max_parallelism) & ((1 << (depth + step)) - 1)
-            child = children.get(tail)
-            if child is None:
-                child = children[tail] = Page((group, depth + step, tail), False)
-            child.keys.add(key)
-        if len(children) < 2 or depth + step > 31:
+        mask = (1 << (depth + step)) - 1
+        tails = {key: (stable_hash(key) // self._max_parallelism) & mask for key in page.keys()}
+        if depth + step > 31 or len(set(tails.values())) < 2:
             return []
+        children = {t: Page((group, depth + step, t), False, {n: {} for n in page.tables}) for t in set(tails.values())}
+        for name, table in page.tables.items():
+            for key, value in table.items():
+                children[tails[key]].tables[name][key] = value
+        for domain, timers in enumerate(page.timers):
+            for timer in timers:
+                child = children[tails[timer[1]]]
+                child.timers[domain][timer] = None
+                self._push(domain, timer, child)
+        self.page_of.update({key: children[tail] for key, tail in tails.items()})
         self._replace(page, children.values())
         return list(children.values())
 
     def _replace(self, page: Page, children: Iterable[Page]) -> None:
-        del self._pages[page.ident]
-        page.live = False
-        self._weight -= page.weight
+        self._forget(page)
         for child in children:
             child.used = page.used
             self._pages[child.ident] = child
             self._weight += child.weight
-            self.page_of.update(dict.fromkeys(child.keys, child))
-        for domain, timers in enumerate(page.timers):
-            for timer in timers:
-                child = self.page_of[timer[1]]
-                child.timers[domain][timer] = None
-                self._push(domain, timer, child)
 
     # -- memory ---------------------------------------------------------------------------------
 
@@ -356,14 +338,18 @@ class KeyedBackend:
             if page.live:
                 self._note_far(page.ident, self._groups[page.ident[0]].pages.get(page.ident[1:], (NO_TIMER, NO_TIMER)))
                 self._forget(page)
+        self._sweep()
 
     def _forget(self, page: Page) -> None:
-        if self._pages.pop(page.ident, None) is None:
-            return
-        page.live = False
-        self._weight -= page.weight
-        for table in self.tables.values():
-            for key in page.keys:
-                table.pop(key, None)
-        for key in page.keys:
-            self.page_of.pop(key, None)
+        """Drop a page from memory; `_sweep` must follow before the next record."""
+        if self._pages.pop(page.ident, None) is not None:
+            page.live = False
+            self._died = True
+            self._weight -= page.weight
+
+    def _sweep(self) -> None:
+        """Forget the keys of pages that were dropped. Keys without a value are known to `page_of` alone."""
+        if self._died:
+            self._died = False
+            for key in [k for k, page in self.page_of.items() if not page.live]:
+                del self.page_of[key]

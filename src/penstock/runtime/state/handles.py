@@ -28,31 +28,41 @@ __all__ = [
 _ABSENT: Any = object()
 
 
+def _drop(backend: KeyedBackend, name: str) -> Any:
+    """Remove what the current key has under a name."""
+    stored = backend.page.tables[name].pop(backend.key, _ABSENT)
+    if stored is not _ABSENT:
+        backend.page.dirty = True
+    return stored
+
+
 class PagedValueState(ValueState[Any]):
     """A value per key."""
 
-    __slots__ = ("_backend", "_table")
+    __slots__ = ("_backend", "_name")
 
     def __init__(self, backend: KeyedBackend, name: str) -> None:
         self._backend = backend
-        self._table = backend.table(name)
+        self._name = name
+        backend.use(name)
 
     def value(self) -> Any:
-        stored = self._table.get(self._backend.key)
+        backend = self._backend
+        stored = backend.page.tables[self._name].get(backend.key)
         return loads(stored) if stored.__class__ is Encoded else stored
 
     def update(self, value: Any) -> None:
-        backend = self._backend
         if value.__class__ not in IMMUTABLE:
             value = encode(value)
         elif value is None:
             return self.clear()
-        self._table[backend.key] = value
-        backend.page.dirty = True
+        backend = self._backend
+        page = backend.page
+        page.tables[self._name][backend.key] = value
+        page.dirty = True
 
     def clear(self) -> None:
-        if self._table.pop(self._backend.key, _ABSENT) is not _ABSENT:
-            self._backend.page.dirty = True
+        _drop(self._backend, self._name)
 
 
 class PagedReducingState(ReducingState[Any]):
@@ -60,27 +70,29 @@ class PagedReducingState(ReducingState[Any]):
 
     def __init__(self, backend: KeyedBackend, name: str, reduce: Callable[[Any, Any], Any]) -> None:
         self._backend = backend
-        self._table = backend.table(name)
+        self._name = name
         self._reduce = reduce
+        backend.use(name)
 
     def get(self) -> Any:
-        return decode(self._table.get(self._backend.key))
+        backend = self._backend
+        return decode(backend.page.tables[self._name].get(backend.key))
 
     def add(self, value: Any) -> None:
         self.fold(value)
 
     def fold(self, value: Any) -> Any:
         """Add and answer the new result in one go."""
-        backend = self._backend
-        stored = self._table.get(backend.key, _ABSENT)
+        key, page = self._backend.key, self._backend.page
+        table = page.tables[self._name]
+        stored = table.get(key, _ABSENT)
         result = value if stored is _ABSENT else self._reduce(decode(stored), value)
-        self._table[backend.key] = encode(result)
-        backend.page.dirty = True
+        table[key] = encode(result)
+        page.dirty = True
         return result
 
     def clear(self) -> None:
-        if self._table.pop(self._backend.key, _ABSENT) is not _ABSENT:
-            self._backend.page.dirty = True
+        _drop(self._backend, self._name)
 
 
 class PagedAggregatingState(AggregatingState[Any, Any]):
@@ -109,7 +121,12 @@ class PagedListState(ListState[Any]):
 
     def __init__(self, backend: KeyedBackend, name: str) -> None:
         self._backend = backend
-        self._table = backend.table(name)
+        self._name = name
+        backend.use(name)
+
+    @property
+    def _table(self) -> dict[Any, Any]:
+        return self._backend.page.tables[self._name]
 
     def get(self) -> Iterable[Any]:
         stored = self._table.get(self._backend.key)
@@ -148,11 +165,9 @@ class PagedListState(ListState[Any]):
         backend.page.dirty = True
 
     def clear(self) -> None:
-        stored = self._table.pop(self._backend.key, None)
-        if stored is not None:
-            self._backend.page.dirty = True
-            if stored.__class__ is SegmentList:
-                stored.drop(self._backend)
+        stored = _drop(self._backend, self._name)
+        if stored.__class__ is SegmentList:
+            stored.drop(self._backend)
 
 
 class _SegmentView:
@@ -171,7 +186,12 @@ class PagedMapState(MapState[Any, Any]):
 
     def __init__(self, backend: KeyedBackend, name: str) -> None:
         self._backend = backend
-        self._table = backend.table(name)
+        self._name = name
+        backend.use(name)
+
+    @property
+    def _table(self) -> dict[Any, Any]:
+        return self._backend.page.tables[self._name]
 
     def get(self, key: Any) -> Any:
         found = self._find(key)
@@ -238,8 +258,6 @@ class PagedMapState(MapState[Any, Any]):
         return self._table.get(self._backend.key) is None
 
     def clear(self) -> None:
-        stored = self._table.pop(self._backend.key, None)
-        if stored is not None:
-            self._backend.page.dirty = True
-            if stored.__class__ is BucketMap:
-                stored.drop(self._backend)
+        stored = _drop(self._backend, self._name)
+        if stored.__class__ is BucketMap:
+            stored.drop(self._backend)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,19 +50,47 @@ class StoreKeys:
 
 
 class Page:
-    """A loaded page. Values live in the backend's tables; the page knows its keys and timers."""
+    """A loaded page: for each state a table of values by key, and the timers of these keys."""
 
-    __slots__ = ("dirty", "ident", "keys", "live", "stored", "timers", "used", "weight")
+    __slots__ = ("dirty", "ident", "live", "stored", "tables", "timers", "used", "weight")
 
-    def __init__(self, ident: PageId, stored: bool) -> None:
+    def __init__(self, ident: PageId, stored: bool, tables: dict[str, dict[Any, Any]]) -> None:
         self.ident = ident
-        self.keys: set[Any] = set()
+        self.tables = tables
         self.timers: tuple[dict[Timer, None], dict[Timer, None]] = ({}, {})
         self.dirty = False
         self.live = True
         self.stored = stored
         self.used = 0
         self.weight = 64
+
+    @staticmethod
+    def decode(ident: PageId, blob: bytes | None, names: Iterable[str]) -> Page:
+        """A page from its blob, with a table for every state in use."""
+        if blob is None:
+            return Page(ident, False, {name: {} for name in names})
+        tables, event, processing = loads(blob)
+        for name in names:
+            if name not in tables:
+                tables[name] = {}
+        page = Page(ident, True, tables)
+        page.timers = (dict.fromkeys(event), dict.fromkeys(processing))
+        return page
+
+    def encode(self) -> bytes | None:
+        """Its blob; None if nothing is left in it."""
+        tables = {name: table for name, table in self.tables.items() if table}
+        event, processing = self.timers
+        if not tables and not event and not processing:
+            return None
+        return dumps((tables, list(event), list(processing)))
+
+    def keys(self) -> set[Any]:
+        """Every key that has a value or a timer."""
+        found: set[Any] = set()
+        found.update(*self.tables.values())
+        found.update(timer[1] for timers in self.timers for timer in timers)
+        return found
 
     def earliest(self) -> tuple[int, int]:
         """The earliest timer of each domain."""

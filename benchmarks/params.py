@@ -1,0 +1,66 @@
+"""The parameters that a peer gets on its command line, job by job. Standard library only: peers import it too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SumParams:
+    """Running sum over ``records`` records, the first ``warmup`` of which do not count.
+
+    Micro-batch peers take exactly ``batch_records`` in each batch; both other numbers are multiples of it.
+    """
+
+    keys: int
+    records: int
+    warmup: int
+    batch_records: int
+
+    @property
+    def batches(self) -> int:
+        return self.records // self.batch_records
+
+    @property
+    def warmup_batches(self) -> int:
+        return self.warmup // self.batch_records
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyBatchParams:
+    """Running sum with ``batch_records`` records in each of ``batches``; the first ``warmup_batches`` do not count."""
+
+    batch_records: int
+    batches: int
+    warmup_batches: int
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthParams:
+    """Running sum: first one record for each of ``state_keys`` in large batches, then small batches over random keys.
+
+    Of the small batches the first ``warmup_batches`` do not count.
+    """
+
+    state_keys: int
+    fill_records: int
+    batch_records: int
+    batches: int
+    warmup_batches: int
+
+
+@dataclass(frozen=True, slots=True)
+class LongListParams:
+    """One key; each of ``batches`` appends ``batch_records`` records to its list, then one more reads it whole."""
+
+    batch_records: int
+    batches: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeParams:
+    """``records`` records, in memory before the clock starts, through ``what``: ``chain`` or ``counter``."""
+
+    what: str
+    records: int
+    keys: int

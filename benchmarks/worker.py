@@ -1,0 +1,31 @@
+"""The peer's side of a run: ``python -m benchmarks.peer_… JOB PARAMS FILE``.
+
+PARAMS is a JSON object; the outcome is written to FILE, so that an engine may print what it likes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.model import Outcome
+from benchmarks.params import EmptyBatchParams, GrowthParams, LongListParams, RuntimeParams, SumParams
+
+PARAMS: dict[str, Callable[..., Any]] = {
+    "running-sum": SumParams,
+    "empty-batch": EmptyBatchParams,
+    "growth": GrowthParams,
+    "long-list": LongListParams,
+    "runtime": RuntimeParams,
+}
+
+
+def serve(measures: Mapping[str, Callable[[Any], Outcome]]) -> None:
+    """Run the measure that the command line names. Called at the end of every ``peer_…`` module."""
+    job, params, target = sys.argv[1:]
+    outcome = measures[job](PARAMS[job](**json.loads(params)))
+    Path(target).write_text(json.dumps(asdict(outcome)), encoding="utf-8")

@@ -1,0 +1,5 @@
+"""The root of the exception tree, for those who know the api only."""
+
+from penstock.core.errors import ConfigurationError, PenstockError
+
+__all__ = ["ConfigurationError", "PenstockError"]

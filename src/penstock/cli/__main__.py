@@ -1,0 +1,5 @@
+"""`python -m penstock.cli` is `penstock`."""
+
+from penstock.cli.command import main
+
+main(prog_name="penstock")

@@ -1,0 +1,296 @@
+"""Runs one process function in a harness: push records, watermarks and time, look at what comes out.
+
+The function runs in the real stage task, with its state in pages behind the real codec.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.data_stream import DataStream
+from penstock.api.environment import StreamExecutionEnvironment
+from penstock.core.clock import ManualClock
+from penstock.core.functions import KeyedProcessFunction, KeySelector, ProcessFunction
+from penstock.core.job import JobPlan, RuntimeSettings, Vertex
+from penstock.core.output_tag import OutputTag
+from penstock.core.specs import CollectSpec
+from penstock.core.time import MAX_WATERMARK
+from penstock.core.watermark import WatermarkStrategy
+from penstock.plan.compile import PlanOptions, compile_job
+from penstock.runtime.chunk import BatchInfo, ChunkRow
+from penstock.runtime.codec import loads
+from penstock.runtime.driver import BatchOutput
+from penstock.runtime.stage import StageTask, control_row, sorted_rows
+from penstock.runtime.state.backend import EVENT, PROCESSING
+from penstock.runtime.state.store import MemoryStore
+from penstock.runtime.writer import EdgeWriter
+from penstock.testing.scripted import ScriptedSource
+
+__all__ = ["KeyedOneInputHarness", "OneInputHarness", "Snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What survives a restart: the blobs of every subtask's store, and the clock."""
+
+    blobs: tuple[Mapping[bytes, bytes], ...]
+    now_ms: int
+
+
+class _WithTimestamp(ProcessFunction):
+    """Keeps a record's timestamp, which a sink does not see."""
+
+    def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterable[Any]:
+        return ((value, ctx.timestamp()),)
+
+
+class _Harness:
+    """Every call is a micro-batch of its own, unless made inside `with harness.batch():`."""
+
+    def __init__(
+        self,
+        attach: Callable[[DataStream[Any]], DataStream[Any]],
+        tags: Iterable[OutputTag],
+        parallelism: int,
+        channels: int,
+        settings: RuntimeSettings | None,
+        now_ms: int,
+        snapshot: Snapshot | None,
+    ) -> None:
+        self.clock = ManualClock(now_ms if snapshot is None else snapshot.now_ms)
+        self._tags = {tag.tag_id: tag for tag in tags}
+        self.plan = _plan(attach, self._tags.values(), parallelism, channels, settings or RuntimeSettings())
+        saved = snapshot.blobs if snapshot is not None else ({},) * self.plan.partitions
+        if len(saved) != self.plan.partitions:
+            raise ValueError(f"The snapshot was taken at parallelism {len(saved)}, not {self.plan.partitions}")
+        self._stores = [MemoryStore(dict(blobs)) for blobs in saved]
+        self._tasks = [StageTask(self.plan, 1, p, self.clock) for p in range(self.plan.partitions)]
+        self._outputs: dict[str, list[tuple[Any, int | None]]] = {}
+        self._rows: list[ChunkRow] = []
+        self._info = BatchInfo(uuid.uuid4().hex, 0, now_ms)
+        self._writers = [_writer(self.plan, c, self._rows.append) for c in range(channels)]
+        self._in_batch = False
+        self._run()
+
+    # -- input ------------------------------------------------------------------------------------
+
+    def push(self, value: Any, timestamp: int | None = None, channel: int = 0) -> None:
+        """One record arrives."""
+        with self._one_call():
+            self._writers[channel].emit([value], None if timestamp is None else [timestamp])
+
+    def push_all(self, records: Iterable[tuple[Any, int | None]], channel: int = 0) -> None:
+        """Records with their timestamps arrive in one batch."""
+        with self._one_call():
+            for value, timestamp in records:
+                self._writers[channel].emit([value], None if timestamp is None else [timestamp])
+
+    def push_watermark(self, timestamp: int, channel: int = 0) -> None:
+        """A watermark arrives."""
+        with self._one_call():
+            self._writers[channel].watermark(timestamp)
+
+    def end_input(self) -> None:
+        """All channels end: +∞ arrives on each."""
+        with self._one_call():
+            for writer in self._writers:
+                writer.watermark(MAX_WATERMARK)
+
+    def set_processing_time(self, now_ms: int) -> None:
+        """The clock moves; due processing-time timers fire."""
+        self.clock.set_ms(now_ms)
+        with self._one_call():
+            pass
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Calls inside make up one micro-batch."""
+        if self._in_batch:
+            raise RuntimeError("a batch is already open")
+        self._in_batch = True
+        try:
+            yield
+        finally:
+            self._in_batch = False
+        self._run()
+
+    @contextmanager
+    def _one_call(self) -> Iterator[None]:
+        yield
+        if not self._in_batch:
+            self._run()
+
+    def _run(self) -> None:
+        for writer in self._writers:
+            writer.flush()
+        rows, self._rows[:] = list(self._rows), []
+        made: list[ChunkRow] = []
+        for partition, (task, store) in enumerate(zip(self._tasks, self._stores, strict=True)):
+            mine = [control_row(partition, 1, self._info), *(r for r in rows if r.partition == partition)]
+            made += task.run(sorted_rows(mine, 1 << 30), store)
+        for name, _, _, values in BatchOutput(made).collected:
+            self._outputs.setdefault(name, []).extend(values)
+        self._info = self._info._replace(batch_id=self._info.batch_id + 1, processing_time_ms=self.clock.now_ms())
+        for writer in self._writers:
+            writer.begin(self._info.batch_id)
+
+    # -- output -----------------------------------------------------------------------------------
+
+    def output(self) -> list[Any]:
+        """Records of the main output so far."""
+        return [value for value, _ in self.output_with_timestamps()]
+
+    def output_with_timestamps(self) -> list[tuple[Any, int | None]]:
+        """Records of the main output so far, each with its timestamp."""
+        return list(self._outputs.get("", ()))
+
+    def side_output(self, tag: OutputTag) -> list[Any]:
+        """Records of a side output so far; the tag must have been given to the harness."""
+        if tag.tag_id not in self._tags:
+            raise KeyError(f"the harness was not told of the side output {tag.tag_id!r}: pass it in `tags`")
+        return [value for value, _ in self._outputs.get(tag.tag_id, ())]
+
+    def clear_output(self) -> None:
+        """Forget what came out so far."""
+        self._outputs.clear()
+
+    # -- state ------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """What a restart would find; give it to another harness to go on from here."""
+        return Snapshot(tuple(dict(store.blobs) for store in self._stores), self.clock.now_ms())
+
+    def state_blobs(self) -> dict[bytes, bytes]:
+        """Every blob of state and timers."""
+        return {k: b for store in self._stores for k, b in store.blobs.items() if k[8:9] != b"R"}
+
+    def assert_no_leaks(self) -> None:
+        """Fail if any state or timer is left."""
+        left = self.state_blobs()
+        timers = self.event_time_timers() + self.processing_time_timers()
+        assert not left, f"{len(left)} blobs of state are left, with timers {timers}: {sorted(left)}"
+
+    def event_time_timers(self) -> list[tuple[int, Any]]:
+        """Pending event-time timers as (timestamp, key), in order."""
+        return self._timers(EVENT)
+
+    def processing_time_timers(self) -> list[tuple[int, Any]]:
+        """Pending processing-time timers as (timestamp, key), in order."""
+        return self._timers(PROCESSING)
+
+    def _timers(self, domain: int) -> list[tuple[int, Any]]:
+        pages = [loads(blob) for key, blob in self.state_blobs().items() if key[8:9] == b"P"]
+        found = [(timestamp, key) for page in pages for timestamp, key, _ in page[1 + domain]]
+        return sorted(found, key=lambda timer: (timer[0], repr(timer[1])))
+
+    def close(self) -> None:
+        """Close the function."""
+        for task in self._tasks:
+            task.close()
+
+
+class KeyedOneInputHarness(_Harness):
+    """A `KeyedProcessFunction` under test.
+
+    >>> from penstock.core.functions import KeyedProcessFunction
+    >>> class AtTen(KeyedProcessFunction):
+    ...     def process_element(self, value, ctx):
+    ...         ctx.timer_service().register_event_time_timer(10)
+    ...     def on_timer(self, timestamp, ctx):
+    ...         yield ctx.get_current_key(), timestamp
+    >>> harness = KeyedOneInputHarness(AtTen(), lambda v: v)
+    >>> harness.push("a", timestamp=3)
+    >>> harness.event_time_timers()
+    [(10, 'a')]
+    >>> harness.push_watermark(10)
+    >>> harness.output_with_timestamps()
+    [(('a', 10), 10)]
+    >>> harness.assert_no_leaks()
+    """
+
+    def __init__(
+        self,
+        function: KeyedProcessFunction,
+        key_selector: Callable[[Any], Any] | KeySelector,
+        *,
+        tags: Iterable[OutputTag] = (),
+        parallelism: int = 1,
+        channels: int = 1,
+        settings: RuntimeSettings | None = None,
+        now_ms: int = 0,
+        snapshot: Snapshot | None = None,
+    ) -> None:
+        super().__init__(
+            lambda stream: stream.key_by(key_selector).process(function),
+            tags,
+            parallelism,
+            channels,
+            settings,
+            now_ms,
+            snapshot,
+        )
+
+
+class OneInputHarness(_Harness):
+    """A `ProcessFunction` under test.
+
+    >>> from penstock.core.functions import ProcessFunction
+    >>> class Stamp(ProcessFunction):
+    ...     def process_element(self, value, ctx):
+    ...         yield value, ctx.timestamp(), ctx.timer_service().current_watermark()
+    >>> harness = OneInputHarness(Stamp())
+    >>> harness.push_watermark(7)
+    >>> harness.push("a", timestamp=9)
+    >>> harness.output()
+    [('a', 9, 7)]
+    """
+
+    def __init__(
+        self,
+        function: ProcessFunction,
+        *,
+        tags: Iterable[OutputTag] = (),
+        parallelism: int = 1,
+        channels: int = 1,
+        settings: RuntimeSettings | None = None,
+        now_ms: int = 0,
+        snapshot: Snapshot | None = None,
+    ) -> None:
+        super().__init__(
+            lambda stream: stream.rebalance().process(function),
+            tags,
+            parallelism,
+            channels,
+            settings,
+            now_ms,
+            snapshot,
+        )
+
+
+def _plan(
+    attach: Callable[[DataStream[Any]], DataStream[Any]],
+    tags: Iterable[OutputTag],
+    parallelism: int,
+    channels: int,
+    settings: RuntimeSettings,
+) -> JobPlan:
+    env = StreamExecutionEnvironment()
+    stream = attach(env.from_source(ScriptedSource([[]] * channels), WatermarkStrategy.no_watermarks(), "harness"))
+    _keep(stream, "")
+    for tag in tags:
+        _keep(stream.get_side_output(tag), tag.tag_id)
+    return compile_job(env.get_stream_graph("harness"), PlanOptions(parallelism, settings=settings))
+
+
+def _keep(stream: DataStream[Any], name: str) -> None:
+    stream.process(_WithTimestamp())._add_sink("Collect", CollectSpec(name, False))
+
+
+def _writer(plan: JobPlan, channel: int, send: Callable[[ChunkRow], None]) -> EdgeWriter:
+    source: Vertex = next(v for v in plan.vertices if v.is_source)
+    op = source.operators[0]
+    return EdgeWriter(plan, source.out_edges[0], channel, op.name, op.uid, send)

@@ -1,0 +1,46 @@
+"""From a program to a job in the local host, with named results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from penstock.api.data_stream import DataStream
+from penstock.api.environment import StreamExecutionEnvironment
+from penstock.core.clock import Clock
+from penstock.core.job import RuntimeSettings
+from penstock.core.specs import CollectSpec
+from penstock.plan.compile import PlanOptions, compile_job
+from penstock.testing.local_host import LocalJob
+
+__all__ = ["collect", "local_job"]
+
+
+def collect(stream: DataStream[Any], name: str) -> None:
+    """Gather a stream's records under a name: `job.results[name]` in the local host."""
+    stream._add_sink(f"Collect {name}", CollectSpec(name, False))
+
+
+def local_job(
+    env: StreamExecutionEnvironment,
+    parallelism: int = 1,
+    *,
+    settings: RuntimeSettings | None = None,
+    clock: Clock | None = None,
+    max_parallelism: int = 128,
+    printer: Callable[[str], None] = print,
+) -> LocalJob:
+    """The program of an environment, ready to be run batch by batch without a JVM.
+
+    >>> env = StreamExecutionEnvironment()
+    >>> collect(env.from_collection([1, 2, 3]).map(lambda v: v * v), "squares")
+    >>> job = local_job(env)
+    >>> job.run_batch(2)
+    >>> job.results["squares"]
+    [1, 4]
+    >>> job.run()
+    >>> job.results["squares"]
+    [1, 4, 9]
+    """
+    options = PlanOptions(parallelism, max_parallelism, settings=settings or RuntimeSettings())
+    return LocalJob(compile_job(env.get_stream_graph(), options), clock, printer)

@@ -1,0 +1,85 @@
+"""A source that follows a script: records and watermarks exactly where they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.api.data_stream import DataStream
+from penstock.api.environment import StreamExecutionEnvironment
+from penstock.core.source import Position, ReadBatch, Source, SourceClock
+from penstock.core.time import Duration
+from penstock.core.watermark import WatermarkStrategy
+
+__all__ = ["PER_RECORD", "At", "Mark", "ScriptedSource", "scripted_stream"]
+
+PER_RECORD = "penstock.watermark.per-record"
+"""Must be set for a job with scripted watermarks: each must leave where it stands."""
+
+_FAR_MS = 1 << 50
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A record with its timestamp."""
+
+    timestamp: int | None
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A watermark."""
+
+    timestamp: int
+
+
+class ScriptedSource(Source):
+    """Each channel is a list of records and watermarks; a position is a number of events.
+
+    >>> source = ScriptedSource([[At(1, "a"), Mark(5), At(6, "b")]])
+    >>> source.split_count(1, one_batch=True)
+    1
+    """
+
+    def __init__(self, channels: Sequence[Sequence[At | Mark]], bounded: bool = True) -> None:
+        self._channels = [tuple(events) for events in channels]
+        self.bounded = bounded
+
+    def split_count(self, parallelism: int, one_batch: bool) -> int:
+        return len(self._channels)
+
+    def split_parallelism(self, parallelism: int) -> int:
+        return len(self._channels)
+
+    def initial(self, split: int, splits: int) -> Position:
+        return Position(0, self.bounded and not self._channels[split])
+
+    def advance(
+        self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
+    ) -> Position:
+        size = len(self._channels[split])
+        stop = min(size, start.at + limit)
+        return Position(stop, self.bounded and stop == size)
+
+    def read(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[ReadBatch]:
+        events = self._channels[split][start.at : None if end is None else end.at]
+        if events:
+            stamps = [e.timestamp + 1 + _FAR_MS if isinstance(e, Mark) else e.timestamp for e in events]
+            values = [e if isinstance(e, Mark) else e.value for e in events]
+            yield values, None if all(s is None for s in stamps) else stamps  # type: ignore[misc]
+
+
+def scripted_stream(env: StreamExecutionEnvironment, source: ScriptedSource, name: str = "script") -> DataStream[Any]:
+    """The records of a script, with its watermarks between them; the environment must have `PER_RECORD` set.
+
+    A watermark travels as a record whose timestamp is so far ahead that it alone moves a watermark that lags
+    by as much; the record itself is dropped.
+    """
+    lagging = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(_FAR_MS))
+    return env.from_source(source, lagging, name).filter(_is_record)
+
+
+def _is_record(value: Any) -> bool:
+    return not isinstance(value, Mark)

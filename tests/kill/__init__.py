@@ -1,0 +1,1 @@
+"""Jobs that are killed, and what they must have done all the same (F1)."""

@@ -1,0 +1,247 @@
+"""The job that is killed: two stateful stages, two exactly-once file sinks. Run as a process of its own.
+
+Record i has the key i mod KEYS, the value i and the timestamp 10 i. The first stage numbers the records of
+each key; the second adds up, per group of keys and window of event time, what the first one emitted, and is
+told by timers when a window is complete.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from penstock.common import Configuration, WatermarkStrategy
+from penstock.connectors.file_sink import Encoder, FileSink
+from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter, WriterInitContext
+from penstock.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from penstock.runtime.driver import BatchOutput, Ledger
+from tests.kill.moments import Moment, pause
+
+KEYS = 24
+GROUPS = 8
+STEP_MS = 10
+WINDOW_MS = 2_000
+PARALLELISM = 2
+BATCH = 60
+"""Records of a split in a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobOptions:
+    """What a run of the job is told on its command line."""
+
+    folder: str
+    records: int = 3_000
+    per_second: float = 400.0
+    master: str = ""
+    deterministic: bool = True
+    failures_per_million: int = 0
+    restarts: int = 1_000
+
+    def to_arguments(self) -> list[str]:
+        return [f"{name}={value}" for name, value in asdict(self).items()]
+
+    @staticmethod
+    def from_arguments(arguments: Sequence[str]) -> JobOptions:
+        given = dict(a.split("=", 1) for a in arguments)
+        return JobOptions(
+            given["folder"],
+            int(given["records"]),
+            float(given["per_second"]),
+            given["master"],
+            given["deterministic"] == "True",
+            int(given["failures_per_million"]),
+            int(given["restarts"]),
+        )
+
+    @property
+    def checkpoint(self) -> str:
+        return os.path.join(self.folder, "checkpoint")
+
+    @property
+    def numbered(self) -> str:
+        return os.path.join(self.folder, "numbered")
+
+    @property
+    def windows(self) -> str:
+        return os.path.join(self.folder, "windows")
+
+
+def record(index: int) -> tuple[int, int]:
+    return index % KEYS, index
+
+
+def timestamp(value: int) -> int:
+    return value * STEP_MS
+
+
+def window_of(value: int) -> int:
+    """The last timestamp of the window a value belongs to."""
+    return timestamp(value) // WINDOW_MS * WINDOW_MS + WINDOW_MS - 1
+
+
+def payload_of(value: int) -> int:
+    """What the deterministic job makes of a value."""
+    return value * 7919 % 1_000_003
+
+
+class Number(KeyedProcessFunction):
+    """Numbers the records of a key: (key, number, value, payload)."""
+
+    def __init__(self, deterministic: bool, failures_per_million: int) -> None:
+        self._deterministic, self._failures = deterministic, failures_per_million
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._seen = runtime_context.get_state(ValueStateDescriptor("seen"))
+
+    def process_element(self, value: tuple[int, int], ctx: Any) -> Iterator[tuple[int, int, int, int]]:
+        if self._failures and int.from_bytes(os.urandom(4), "big") % 1_000_000 < self._failures:
+            raise RuntimeError("fails at random")
+        number = (self._seen.value() or 0) + 1
+        self._seen.update(number)
+        yield value[0], number, value[1], self._payload(value[1])
+
+    def _payload(self, value: int) -> int:
+        if self._deterministic:
+            return payload_of(value)
+        return int.from_bytes(os.urandom(4), "big") ^ (time.time_ns() & 0xFFFF)
+
+
+class AddUp(KeyedProcessFunction):
+    """Adds up the payloads of a group per window; a timer says when a window is complete."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._sums = runtime_context.get_map_state(MapStateDescriptor("sums"))
+
+    def process_element(self, value: tuple[int, int, int, int], ctx: Any) -> None:
+        end = window_of(value[2])
+        count, total = self._sums.get(end) or (0, 0)
+        self._sums.put(end, (count + 1, total + value[3]))
+        ctx.timer_service().register_event_time_timer(end)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[tuple[int, int, int, int]]:
+        count, total = self._sums.get(timestamp)
+        self._sums.remove(timestamp)
+        yield ctx.get_current_key(), timestamp, count, total
+
+
+# -- pauses at well-defined moments, so that kills find every state a batch can be in ------------------
+
+
+class PausingSink(Sink, SupportsCommitter):
+    """The exactly-once file sink, with pauses around its two phases."""
+
+    def __init__(self, sink: FileSink) -> None:
+        self._sink = sink
+
+    def create_writer(self, context: WriterInitContext) -> SinkWriter:
+        return _PausingWriter(self._sink.create_writer(context))
+
+    def create_committer(self) -> Committer:
+        return _PausingCommitter(self._sink.create_committer())
+
+
+class _PausingWriter(SinkWriter):
+    def __init__(self, writer: SinkWriter) -> None:
+        self._writer = writer
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        self._writer.write(value, timestamp)
+
+    def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+        self._writer.write_all(values, timestamps)
+
+    def prepare_commit(self) -> list[Any]:
+        prepared = self._writer.prepare_commit()
+        pause(Moment.PREPARED)
+        return prepared
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _PausingCommitter(Committer):
+    def __init__(self, committer: Committer) -> None:
+        self._committer = committer
+
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        pause(Moment.COMMITTED)
+        self._committer.commit(requests)
+
+    def abandon_older_than(self, age_ms: int, now_ms: int) -> None:
+        self._committer.abandon_older_than(age_ms, now_ms)
+
+
+class _PausingLedger(Ledger):
+    """Pauses between the end of a batch's work and Spark's commit of it."""
+
+    def hold(self, output: BatchOutput) -> None:
+        super().hold(output)
+        pause(Moment.STATE_WRITTEN)
+
+
+class _FirstOfBatch:
+    """A key selector that pauses before the first record of a batch is sent on."""
+
+    def __call__(self, value: tuple[int, int]) -> tuple[int, int]:
+        if value[0] == 0:
+            pause(Moment.OFFSET_WRITTEN)
+        return value
+
+
+# -- the program -----------------------------------------------------------------------------------------
+
+
+def configuration(options: JobOptions) -> Configuration:
+    conf = (
+        Configuration()
+        .set_string("penstock.host", "streaming")
+        .set_string("execution.checkpointing.dir", options.checkpoint)
+        .set_integer("restart-strategy.fixed-delay.attempts", options.restarts)
+        .set_integer("restart-strategy.fixed-delay.delay", 100)
+        .set_integer("parallelism.default", PARALLELISM)
+        .set_integer("penstock.batch.max-records", BATCH)
+    )
+    if options.master:
+        conf.set_string("spark.master", options.master).set_string("spark.executor.memory", "512m")
+    return conf
+
+
+def build(env: StreamExecutionEnvironment, options: JobOptions) -> None:
+    source = DataGeneratorSource(record, options.records, RateLimiterStrategy.per_second(options.per_second))
+    strategy: Any = WatermarkStrategy.for_monotonous_timestamps()
+    numbered = (
+        env.from_source(source, strategy.with_timestamp_assigner(lambda v, t: timestamp(v[1])), "records")
+        .map(_FirstOfBatch())
+        .key_by(lambda v: v[0])
+        .process(Number(options.deterministic, options.failures_per_million))
+        .uid("number")
+    )
+    numbered.sink_to(_sink(options.numbered)).uid("numbered")
+    windows = numbered.key_by(lambda v: v[0] % GROUPS).process(AddUp()).uid("add-up")
+    windows.sink_to(_sink(options.windows)).uid("windows")
+
+
+def _sink(folder: str) -> Sink:
+    return PausingSink(FileSink.for_row_format(folder, Encoder.json_encoder()).build())
+
+
+def main(arguments: Sequence[str]) -> None:
+    import penstock.spark.streaming as host
+
+    host.Ledger = _PausingLedger  # type: ignore[misc]
+    options = JobOptions.from_arguments(arguments)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration(options))
+    build(env, options)
+    result = env.execute("killed")
+    print(f"finished: {result}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,70 @@
+"""What an uninterrupted run gives, in plain Python, and what any run must agree with."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from tests.kill.job import GROUPS, JobOptions, payload_of, record, window_of
+
+__all__ = ["check", "committed"]
+
+Numbered = tuple[int, int, int, int]
+Window = tuple[int, int, int, int]
+
+
+def committed(folder: str) -> list[tuple[int, ...]]:
+    """The records that readers of a folder see: hidden files are not read."""
+    files = sorted(f for f in Path(folder).glob("*") if not f.name.startswith("."))
+    return [tuple(json.loads(line)) for file in files for line in file.read_text().splitlines()]
+
+
+def check(options: JobOptions) -> list[str]:
+    """Everything that is wrong with the output; empty if nothing is."""
+    numbered, windows = committed(options.numbered), committed(options.windows)
+    wrong = _sequences(options, numbered) + _agreement(numbered, windows)
+    if options.deterministic and not wrong:
+        expected = [(*record(i), payload_of(i)) for i in range(options.records)]
+        wrong += _difference("numbered", Counter(expected), Counter((k, v, p) for k, _, v, p in numbered))
+    return wrong
+
+
+def _sequences(options: JobOptions, numbered: list[tuple[int, ...]]) -> list[str]:
+    """Per key: the numbers 1, 2, 3… without gap or duplicate, and every value once."""
+    wrong = _difference(
+        "values", Counter(record(i) for i in range(options.records)), Counter((k, v) for k, _, v, _ in numbered)
+    )
+    by_key: dict[int, list[int]] = {}
+    for key, number, _, _ in numbered:
+        by_key.setdefault(key, []).append(number)
+    for key, numbers in sorted(by_key.items()):
+        if sorted(numbers) != list(range(1, len(numbers) + 1)):
+            wrong.append(f"key {key}: numbers {_odd(numbers)} are missing or double among {len(numbers)}")
+    return wrong
+
+
+def _odd(numbers: list[int]) -> list[int]:
+    counts = Counter(numbers)
+    return [n for n in range(1, max(numbers) + 1) if counts[n] != 1][:10]
+
+
+def _agreement(numbered: list[tuple[int, ...]], windows: list[tuple[int, ...]]) -> list[str]:
+    """The second stage's state saw exactly the records that the first stage's sink published."""
+    sums: dict[tuple[int, int], tuple[int, int]] = {}
+    for key, _, value, payload in numbered:
+        place = (key % GROUPS, window_of(value))
+        count, total = sums.get(place, (0, 0))
+        sums[place] = (count + 1, total + payload)
+    expected = Counter((*place, *found) for place, found in sums.items())
+    return _difference("windows", expected, Counter(windows))
+
+
+def _difference(what: str, expected: Counter[tuple[int, ...]], found: Counter[tuple[int, ...]]) -> list[str]:
+    missing, extra = expected - found, found - expected
+    if not missing and not extra:
+        return []
+    return [
+        f"{what}: {missing.total()} missing ({list(missing)[:3]}), {extra.total()} too many ({list(extra)[:3]}), "
+        f"of {expected.total()}"
+    ]

@@ -22,10 +22,10 @@ from penstock.datastream import DataStream, KeyedProcessFunction, OutputTag, Sou
 from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.state import ListStateDescriptor, MapStateDescriptor
 
-CLICKS_PER_SECOND = 5_000
+CLICKS_PER_SECOND = 2_000
 PANE_MS, WINDOW_MS, DELAY_MS, TOP = 5_000, 60_000, 2_000, 5
 VIEW, LOGIN, FAILED_LOGIN = "view", "login", "failed login"
-LIMITS = {VIEW: 100, FAILED_LOGIN: 3}
+LIMITS = {VIEW: 40, FAILED_LOGIN: 3}
 ALERTS = OutputTag("alerts")
 
 # -- the clicks: each a function of its index alone, so that any stretch of them can be read again ------
@@ -34,7 +34,6 @@ START_MS = 1_767_258_000_000  # 2026-01-01 09:00
 USERS = 5_000
 ITEMS = [
     f"{quality} {thing}"
-    for thing in ("kettle", "lamp", "scarf", "bicycle", "notebook", "teapot", "jacket", "radio", "chair", "backpack")
     for quality in (
         "red",
         "blue",
@@ -48,6 +47,7 @@ ITEMS = [
         "quiet",
         "striped",
     )
+    for thing in ("kettle", "lamp", "scarf", "bicycle", "notebook", "teapot", "jacket", "radio", "chair", "backpack")
 ]
 
 
@@ -80,9 +80,9 @@ class Clicks:
         return Click(user, action, "" if action != VIEW else self._item(i, now_ms), at_ms)
 
     def _item(self, i: int, now_ms: int) -> str:
-        in_fashion = _chance(i, 8) < 0.08
-        place = _chance(now_ms // 20_000, 9) if in_fashion else _chance(i, 10) ** 2.5
-        return ITEMS[int(len(ITEMS) * place)]
+        in_fashion = _chance(i, 8) < 0.1
+        place = _chance(now_ms // 20_000, 9) if in_fashion else _chance(i, 10) ** 1.6
+        return ITEMS[int(len(ITEMS) * place) * 37 % len(ITEMS)]
 
 
 def _chance(i: int, salt: int) -> float:

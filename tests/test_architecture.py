@@ -31,6 +31,7 @@ ROOMS: dict[str, frozenset[str]] = {
 
 # room -> packages from outside; a room that is not named here uses the standard library only
 THIRD_PARTY: dict[str, frozenset[str]] = {
+    "runtime": frozenset({"numpy"}),  # routes of many keys at once
     "spark": frozenset({"pyspark", "py4j", "pyarrow", "pandas", "numpy"}),
     "testing": frozenset({"yaml"}),
     "cli": frozenset({"click"}),

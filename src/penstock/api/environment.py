@@ -13,7 +13,7 @@ from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
 from penstock.core.errors import ProgramError
 from penstock.core.source import Source
-from penstock.core.specs import OperatorSpec, SourceSpec, TimestampsSpec
+from penstock.core.specs import OperatorSpec, SourceSpec
 from penstock.core.types import TypeInformation
 from penstock.core.watermark import NoWatermarks, WatermarkStrategy
 from penstock.graph.stream_graph import StreamGraph
@@ -99,16 +99,10 @@ class StreamExecutionEnvironment:
         """A stream read from a source, with its event time."""
         if not isinstance(source, Source):
             raise TypeError(f"from_source() takes a Source, got {type(source).__name__}")
-        stream = self._add_source(source, f"Source: {source_name}")
-        if isinstance(watermark_strategy.generator, NoWatermarks) and watermark_strategy.assigner is None:
-            return stream
-        return self._with_watermarks(stream, watermark_strategy)
+        return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy))
 
-    def _with_watermarks(self, stream: DataStream[Any], strategy: WatermarkStrategy) -> DataStream[Any]:
-        return stream._add("Timestamps/Watermarks", TimestampsSpec(strategy))
-
-    def _add_source(self, source: Source, name: str) -> DataStream[Any]:
-        return DataStream(self, (Feed(self._draft(name, SourceSpec(source), ())),))
+    def _add_source(self, source: Source, name: str, strategy: WatermarkStrategy | None = None) -> DataStream[Any]:
+        return DataStream(self, (Feed(self._draft(name, SourceSpec(source, strategy), ())),))
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -154,3 +148,10 @@ class StreamExecutionEnvironment:
     def _next_name(self) -> str:
         self._names += 1
         return f"results-{self._names}"
+
+
+def _needed(strategy: WatermarkStrategy) -> WatermarkStrategy | None:
+    """None for a strategy that neither assigns timestamps nor makes watermarks."""
+    if not isinstance(strategy, WatermarkStrategy):
+        raise TypeError(f"from_source() takes a WatermarkStrategy, got {type(strategy).__name__}")
+    return None if isinstance(strategy.generator, NoWatermarks) and strategy.assigner is None else strategy

@@ -42,9 +42,10 @@ class OperatorSpec:
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec(OperatorSpec):
-    """Where records come from."""
+    """Where records come from; `strategy` is applied in each split, beside the source (T7)."""
 
     source: Source
+    strategy: WatermarkStrategy | None = None
 
     @property
     def stateless(self) -> bool:

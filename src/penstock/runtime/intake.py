@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from penstock.core.clock import Clock
-from penstock.core.job import JobPlan, Vertex
+from penstock.core.job import ChainedOperator, JobPlan, Vertex
 from penstock.core.source import Position, ReadBatch
-from penstock.core.specs import SourceSpec
+from penstock.core.specs import SourceSpec, TimestampsSpec
 from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.context import TaskContext
@@ -81,9 +82,17 @@ def _chain(
         send,
         batch=info,
     )
-    head: list[Operator] = [_Head(vertex.operators[0], context)]
-    operators = head + [build_operator(op, context) for op in vertex.operators[1:]]
+    operators = [_head(vertex.operators[0], context)] + [build_operator(op, context) for op in vertex.operators[1:]]
     return operators, wire_chain(plan, vertex, split, context, operators)
+
+
+def _head(desc: ChainedOperator, context: TaskContext) -> Operator:
+    """Stands for the source: assigns timestamps and makes watermarks if it has a strategy, else passes records on."""
+    spec = desc.spec
+    assert isinstance(spec, SourceSpec)
+    if spec.strategy is None:
+        return _Head(desc, context)
+    return build_operator(replace(desc, spec=TimestampsSpec(spec.strategy)), context)
 
 
 def _next(batches: Iterator[ReadBatch], vertex: Vertex) -> ReadBatch | None:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+import numpy
+
 from penstock.core.errors import KeyTypeError, ProgramError
 from penstock.core.job import JobPlan, OutEdge
 from penstock.core.partition import (
@@ -21,14 +23,16 @@ from penstock.core.partition import (
 )
 from penstock.runtime.chunk import DATA, ChunkRow, Payload, channel_id, encode_payload
 from penstock.runtime.failures import last_taken, named, user_failure
-from penstock.runtime.keyhash import key_group, stable_hash, subtask_of_group
+from penstock.runtime.keyhash import key_group, route_ints, stable_hash, subtask_of_group
 from penstock.runtime.operators.base import Timestamps
 
 __all__ = ["EdgeWriter"]
 
 _ROUTE_CACHE = 200_000
+_ROUTES: dict[tuple[int, int], dict[Any, int]] = {}
+"""Routes of keys seen by this process, for each parallelism and number of key groups."""
 
-Router = Callable[[list[Any], Sequence[Any] | None], Sequence[int] | int | None]
+Router = Callable[[list[Any], list[Any] | None], Sequence[int] | int | None]
 """Receivers of records: one each, one for all (int), or all for all (None)."""
 
 
@@ -95,7 +99,7 @@ class EdgeWriter:
         self._route: Router = self._make_router(exchange)
         # not checkpointed
         self._buffers = [_Buffer() for _ in self._partitions]
-        self._routes: dict[Any, int] = {}
+        self._routes = _ROUTES.setdefault((len(self._partitions), plan.max_parallelism), {})
         self._turn = sender
         self._random = Random(0)
 
@@ -144,10 +148,9 @@ class EdgeWriter:
     def _distribute(
         self, receivers: Sequence[int], values: list[Any], times: Timestamps, keys: Sequence[Any] | None
     ) -> None:
-        picked: list[list[int]] = [[] for _ in self._buffers]
-        for position, receiver in enumerate(receivers):
-            picked[receiver].append(position)
-        for index, places in enumerate(picked):
+        chosen = numpy.asarray(receivers)
+        for index in range(len(self._buffers)):
+            places = numpy.flatnonzero(chosen == index).tolist()
             if places:
                 self._add(
                     index,
@@ -213,12 +216,14 @@ class EdgeWriter:
         first = self._sender * count // senders
         return self._round_robin(first, (self._sender + 1) * count // senders - first)
 
-    def _by_key(self, values: list[Any], keys: Sequence[Any] | None) -> Sequence[int] | int:
+    def _by_key(self, values: list[Any], keys: list[Any] | None) -> Sequence[int] | int:
         assert keys is not None
         routes = self._routes
         if len(routes) > _ROUTE_CACHE:
             routes.clear()
         try:
+            if set(map(type, keys)) == {int}:
+                return self._by_int(keys)
             for key in set(keys).difference(routes):
                 routes[key] = self._route_of(key)
         except TypeError as error:
@@ -226,6 +231,16 @@ class EdgeWriter:
         except KeyTypeError as error:
             raise named(error, self._operator, self._uid) from error
         return 0 if len(self._buffers) == 1 else list(map(routes.__getitem__, keys))
+
+    def _by_int(self, keys: list[int]) -> Sequence[int] | int:
+        """Int keys, many at once; those beyond 64 bits one by one."""
+        if len(self._buffers) == 1:
+            return 0
+        try:
+            routes: Sequence[int] = route_ints(keys, len(self._buffers), self._max_parallelism)
+            return routes
+        except OverflowError:
+            return list(map(self._route_of, keys))
 
     def _route_of(self, key: Any) -> int:
         group = key_group(stable_hash(key), self._max_parallelism)

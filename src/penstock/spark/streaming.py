@@ -167,7 +167,7 @@ class StreamingJob(JobClient):
 
     def _time_batch(self, query: StreamingQuery) -> None:
         """Note how long the last batch took that Spark has reported on; the last thousand are kept (F12)."""
-        progress = query._jsq.lastProgress()  # type: ignore[attr-defined]
+        progress = query._jsq.lastProgress()
         if progress is not None and progress.batchId() <= self._held_batch:
             self._batch_ms[progress.batchId()] = progress.batchDuration()
             if len(self._batch_ms) > 1000:

@@ -78,7 +78,8 @@ def scripted_stream(env: StreamExecutionEnvironment, source: ScriptedSource, nam
     by as much; the record itself is dropped.
     """
     lagging = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(_FAR_MS))
-    return env.from_source(source, lagging, name).filter(_is_record)
+    stream = env.from_source(source, lagging, name)
+    return stream.filter(_is_record).set_parallelism(source.split_parallelism(1))  # type: ignore[no-any-return]
 
 
 def _is_record(value: Any) -> bool:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from typing import Any
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -15,7 +15,9 @@ from penstock.runtime.state.store import MemoryStore
 KEYS = [*range(30), "a", "b", ("a", 1), None, 2.5]
 keys = st.sampled_from(KEYS)
 numbers = st.integers(-5, 5)
-values = st.one_of(numbers, st.text(max_size=30), st.lists(numbers, max_size=8), st.tuples(numbers, st.text(max_size=3)))
+values = st.one_of(
+    numbers, st.text(max_size=30), st.lists(numbers, max_size=8), st.tuples(numbers, st.text(max_size=3))
+)
 times = st.integers(0, 40)
 domains = st.sampled_from([EVENT, PROCESSING])
 
@@ -184,4 +186,6 @@ class BackendAgainstDicts(RuleBasedStateMachine):
 
 
 TestBackendAgainstDicts = BackendAgainstDicts.TestCase
-TestBackendAgainstDicts.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestBackendAgainstDicts.settings = settings(
+    max_examples=25, stateful_step_count=40, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate]
+)

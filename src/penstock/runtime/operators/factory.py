@@ -56,6 +56,7 @@ def _own(desc: ChainedOperator) -> OperatorSpec:
         return copy.deepcopy(desc.spec, modules)
     except Exception as error:
         raise ProgramError(
-            f"Operator '{desc.name}' (uid {desc.uid}) cannot be copied for its subtasks: {type(error).__name__}: {error}. "
+            f"Operator '{desc.name}' (uid {desc.uid}) cannot be copied for its subtasks: "
+            f"{type(error).__name__}: {error}. "
             "Create handles, locks and connections in open() instead of keeping them in the function"
         ) from error

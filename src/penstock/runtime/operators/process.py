@@ -241,6 +241,8 @@ class KeyedProcessOperator(_Emitter):
         self.flush()
 
     def watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_WATERMARK:
+            self.processing_time(self.task.clock.now_ms())
         self.current_watermark = timestamp
         self._fire(TimeDomain.EVENT_TIME, self._backend.due(EVENT, timestamp))
         if timestamp == MAX_WATERMARK:

@@ -11,7 +11,6 @@ from heapq import heappop, heappush
 from itertools import islice
 from typing import Any
 
-from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import stable_hash
 from penstock.runtime.state.page import NO_TIMER, Group, Page, PageId, StoreKeys, Timer
 from penstock.runtime.state.store import StateStore
@@ -130,7 +129,7 @@ class KeyedBackend:
         for domain, timers in enumerate(page.timers):
             for timer in timers:
                 self._push(domain, timer, page)
-        keys = page.keys()
+        keys = page.members()
         self.page_of.update(dict.fromkeys(keys, page))
         self._add_weight(page, len(blob) + _KEY_WEIGHT * len(keys))
 
@@ -290,7 +289,7 @@ class KeyedBackend:
         group, depth, _ = page.ident
         step = max(1, (2 * size // self._page_bytes).bit_length() - 1)
         mask = (1 << (depth + step)) - 1
-        tails = {key: (stable_hash(key) // self._max_parallelism) & mask for key in page.keys()}
+        tails = {key: (stable_hash(key) // self._max_parallelism) & mask for key in page.members()}
         if depth + step > 31 or len(set(tails.values())) < 2:
             return []
         children = {t: Page((group, depth + step, t), False, {n: {} for n in page.tables}) for t in set(tails.values())}
@@ -336,9 +335,17 @@ class KeyedBackend:
         self._write([p for p in victims if p.dirty])
         for page in victims:
             if page.live:
-                self._note_far(page.ident, self._groups[page.ident[0]].pages.get(page.ident[1:], (NO_TIMER, NO_TIMER)))
-                self._forget(page)
+                self._leave(page)
         self._sweep()
+
+    def _leave(self, page: Page) -> None:
+        """A page that was never written leaves no trace in its group's directory."""
+        pages = self._groups[page.ident[0]].pages
+        if page.stored:
+            self._note_far(page.ident, pages[page.ident[1:]])
+        else:
+            pages.pop(page.ident[1:], None)
+        self._forget(page)
 
     def _forget(self, page: Page) -> None:
         """Drop a page from memory; `_sweep` must follow before the next record."""

@@ -85,7 +85,7 @@ class Page:
             return None
         return dumps((tables, list(event), list(processing)))
 
-    def keys(self) -> set[Any]:
+    def members(self) -> set[Any]:
         """Every key that has a value or a timer."""
         found: set[Any] = set()
         found.update(*self.tables.values())
@@ -123,7 +123,8 @@ class Group:
 
     @property
     def empty(self) -> bool:
-        return not self.pages and not self.next_segment
+        """No page is left, hence no key and no segment either: numbers may start anew."""
+        return not self.pages
 
     def leaf(self, hashed: int) -> PageId:
         """The page that holds a hash (what is left of it once the key group is taken out)."""

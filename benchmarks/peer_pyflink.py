@@ -1,0 +1,140 @@
+"""PyFlink's ``KeyedProcessFunction`` with ``ValueState``; ``BENCH_VARIANT`` process or thread is its execution mode.
+
+Tuned: bundles of up to 100,000 records and one second, a state cache that holds all keys, object reuse, the heap state
+backend, no checkpoints; the number of subtasks that did better here (``SUBTASKS``). The consumer is chained to the
+function, so that no output has to travel. Throughput is taken inside the pipeline, where the output arrives.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pyflink.common import Configuration, Types, WatermarkStrategy
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.functions import FlatMapFunction, KeyedProcessFunction
+from pyflink.datastream.state import ValueStateDescriptor
+from pyflink.java_gateway import get_gateway
+
+from benchmarks.inputs import WEIGHT, Answer, record
+from benchmarks.model import RATE, Outcome
+from benchmarks.params import SumParams
+from benchmarks.worker import serve
+
+SUBTASKS = {"process": 1, "thread": 1}
+MARK_EVERY = 500
+
+Mark = tuple[float, int]
+
+
+class Sum(KeyedProcessFunction):  # type: ignore[misc]
+    """The job."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.total = runtime_context.get_state(ValueStateDescriptor("total", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[tuple[int, int]]:
+        total = (self.total.value() or 0) + value[1]
+        self.total.update(total)
+        yield value[0], total
+
+
+class Consume(FlatMapFunction):  # type: ignore[misc]
+    """Counts and adds up what arrives, notes the time every now and then, and leaves a file when it is closed."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def open(self, runtime_context: Any) -> None:
+        self.count = self.checksum = 0
+        self.marks: list[Mark] = []
+
+    def flat_map(self, value: Any) -> tuple[()]:
+        self.count += 1
+        self.checksum += value[0] * WEIGHT ^ value[1]
+        if self.count % MARK_EVERY == 0:
+            self.marks.append((time.time(), self.count))
+        return ()
+
+    def close(self) -> None:
+        self.marks.append((time.time(), self.count))
+        # not named by the subtask's index: asking for it fails in thread mode
+        name = f"{os.getpid()}-{id(self)}.json"
+        Path(self.folder, name).write_text(json.dumps([self.count, self.checksum, self.marks]))
+
+
+def running_sum(params: SumParams) -> Outcome:
+    """Records after the warm-up by the time they took to arrive."""
+    mode = os.environ["BENCH_VARIANT"]
+    environment = StreamExecutionEnvironment.get_execution_environment(_configuration(mode, params.keys))
+    folder = tempfile.mkdtemp()
+    _program(environment, params, folder)
+    environment.execute("running sum")
+    consumers = [json.loads(path.read_text()) for path in Path(folder).glob("*.json")]
+    answer = Answer(sum(count for count, _, _ in consumers), sum(checksum for _, checksum, _ in consumers))
+    rate = _rate([[(at, n) for at, n in marks] for _, _, marks in consumers], params.warmup)
+    return Outcome({RATE: rate}, answer, versions=_versions())
+
+
+def _configuration(mode: str, keys: int) -> Configuration:
+    settings = {
+        "parallelism.default": str(SUBTASKS[mode]),
+        "pipeline.object-reuse": "true",
+        "python.client.executable": sys.executable,
+        "python.executable": sys.executable,
+        "python.execution-mode": mode,
+        "python.fn-execution.bundle.size": "100000",
+        "python.fn-execution.bundle.time": "1000",
+        "python.state.cache-size": str(2 * keys),
+        "rest.port": "0",
+    }
+    configuration = Configuration()
+    for key, value in settings.items():
+        configuration.set_string(key, value)
+    return configuration
+
+
+def _program(environment: StreamExecutionEnvironment, params: SumParams, folder: str) -> None:
+    pair = Types.TUPLE([Types.LONG(), Types.LONG()])
+    source = NumberSequenceSource(0, params.records - 1)
+    indices = environment.from_source(source, WatermarkStrategy.no_watermarks(), "indices", Types.LONG())
+    keyed = indices.map(_maker(params.keys), pair).key_by(lambda pair: pair[0], Types.LONG())
+    keyed.process(Sum(), pair).flat_map(Consume(folder), Types.LONG()).print()
+
+
+def _maker(keys: int) -> Callable[[int], tuple[int, int]]:
+    return lambda index: record(index, keys)
+
+
+def _rate(marks: list[list[Mark]], warmup: int) -> float:
+    """Over all subtasks: from the moment when ``warmup`` records had arrived to the last arrival."""
+    steps = sorted((at, n - before) for own in marks for (_, before), (at, n) in zip([(0.0, 0), *own], own, strict=False))
+    arrived, begun = 0, None
+    for at, count in steps:
+        arrived += count
+        if begun is None and arrived >= warmup:
+            begun = (at, arrived)
+        if count:
+            ended = at
+    assert begun is not None
+    return (arrived - begun[1]) / (ended - begun[0])
+
+
+def _versions() -> dict[str, str]:
+    java = str(get_gateway().jvm.java.lang.System.getProperty("java.version"))
+    return {"apache-flink": version("apache-flink"), "java": java}
+
+
+if __name__ == "__main__":
+    # the interpreter that thread mode embeds does not know that it belongs to a virtual environment
+    os.environ["PYTHONPATH"] = os.pathsep.join([os.environ.get("PYTHONPATH", ""), sysconfig.get_path("purelib")])
+    serve({"running-sum": running_sum})

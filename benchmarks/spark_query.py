@@ -1,0 +1,105 @@
+"""What the Spark peers have in common: the session, the source, and a query that runs for so many batches.
+
+The session is Penstock's own, so that all Spark peers run with the same settings; only what Penstock sets for the
+sake of its large chunk rows (256 rows in an Arrow batch) is put back to what suits small rows.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from benchmarks.inputs import NOTHING, Answer, checksum_sql, key_sql, value_sql
+from benchmarks.machine import cores
+from penstock.core.config import Configuration
+from penstock.spark.session import get_session
+
+SMALL_ROWS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    "spark.sql.execution.arrow.transformWithStateInPandas.maxRecordsPerBatch": "10000",
+}
+_ENOUGH = "the benchmark has seen enough batches"
+
+Consumer = Callable[[DataFrame], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """What a query gave: how long each batch took, from its trigger to its commit, and what it emitted in all."""
+
+    milliseconds: Sequence[float]
+    answer: Answer
+
+
+def session() -> SparkSession:
+    """A session with Penstock's settings and as many shuffle partitions as cores."""
+    settings = {
+        **SMALL_ROWS,
+        "spark.sql.shuffle.partitions": str(cores()),
+        "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    }
+    return get_session(Configuration(settings), cores())
+
+
+def versions(spark: SparkSession) -> dict[str, str]:
+    """Of Spark and of the Java below it."""
+    jvm = spark._jvm
+    assert jvm is not None
+    return {"pyspark": spark.version, "java": str(jvm.java.lang.System.getProperty("java.version"))}
+
+
+def indices(spark: SparkSession, batch_records: int) -> DataFrame:
+    """A stream with one ``bigint`` column ``index``: 0, 1, 2, …, exactly ``batch_records`` in each batch."""
+    source = spark.readStream.format("rate-micro-batch")
+    frame = source.option("rowsPerBatch", batch_records).option("numPartitions", cores()).load()
+    return frame.selectExpr("value AS index")
+
+
+def keyed(indexed: DataFrame, keys: int) -> DataFrame:
+    """The records of `benchmarks.inputs` as columns ``key`` and ``value``."""
+    return indexed.selectExpr(f"{key_sql('index', keys)} AS key").selectExpr("key", f"{value_sql('key')} AS value")
+
+
+def consume(emitted: DataFrame) -> Answer:
+    """The consumer of ``(key, total)`` rows: counts them and adds up their checksum, in the JVM."""
+    term = checksum_sql("key", "total")
+    row = emitted.selectExpr("count(*)", f"coalesce(sum({term}), 0)").collect()[0]
+    return Answer(row[0], row[1])
+
+
+def collect(emitted: DataFrame) -> Answer:
+    """The consumer that brings the rows to the driver."""
+    return Answer(len(emitted.collect()), 0)
+
+
+def run_batches(
+    frame: DataFrame, mode: str, batches: int, consumer: Consumer, checkpoint: Path | None = None
+) -> Batches:
+    """Run a query for so many batches, back to back, then leave it between two of them."""
+    answers: list[Answer] = []
+
+    def take(emitted: DataFrame, batch_id: int) -> None:
+        if len(answers) == batches:
+            raise RuntimeError(_ENOUGH)
+        answers.append(consumer(emitted))
+
+    location = str(checkpoint or tempfile.mkdtemp())
+    writer: Any = frame.writeStream.outputMode(mode).foreachBatch(take).option("checkpointLocation", location)
+    query: StreamingQuery = writer.start()
+    try:
+        query.awaitTermination()
+    except StreamingQueryException as error:
+        if _ENOUGH not in str(error):
+            raise
+    return Batches(_durations(query)[:batches], sum(answers, NOTHING))
+
+
+def _durations(query: StreamingQuery) -> list[float]:
+    return [float(progress["durationMs"]["triggerExecution"]) for progress in query.recentProgress]

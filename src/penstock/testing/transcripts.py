@@ -1,0 +1,210 @@
+"""Transcripts: what goes in, what happens to it, what must come out, as YAML that runs on every host.
+
+A file holds `functions` (Python text, run with the public names of the library in scope) and `cases`:
+
+    - name: the later of two timers is deleted
+      rules: [S4]
+      inputs:
+        in:                                  # a source; `channels:` instead of a list gives several
+        - {at: 1, is: [a, 7]}                # record and timestamp; without `at`, none
+        - {watermark: 10}                    # nothing at or before 10 will follow
+      streams:
+        out: [{from: in}, {key_by: "v[0]"}, {process: "Remind()"}]
+      expect:
+        out: [[a, 7]]                        # in any order
+      in_order: {out: "v[0]"}                # … but in the order written for each value of this expression
+
+Steps are the methods of a stream: `map`, `flat_map`, `filter`, `key_by` take an expression in `v`, `reduce` one in
+`a` and `b`, `process` an expression that makes a function, `union` names of other streams, `side_output` a tag;
+`parallelism` a number; `rebalance`, `rescale`, `shuffle`, `broadcast`, `global_`, `forward` nothing.
+`watermarks: {delay: 5}` beside `inputs` derives watermarks from timestamps instead of taking them from the script.
+Lists stand for tuples.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from penstock.api.data_stream import DataStream, KeyedStream
+from penstock.api.environment import StreamExecutionEnvironment
+from penstock.core import functions, output_tag, state
+from penstock.core.clock import ManualClock
+from penstock.core.config import Configuration
+from penstock.core.job import RuntimeSettings
+from penstock.core.time import Duration
+from penstock.core.watermark import WatermarkStrategy
+from penstock.testing.jobs import collect, local_job
+from penstock.testing.scripted import PER_RECORD, At, Mark, ScriptedSource, scripted_stream
+
+__all__ = ["Transcript", "load_transcripts", "run_local", "run_on_host"]
+
+Results = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One case of a file, with the functions of that file."""
+
+    name: str
+    inputs: Mapping[str, Any]
+    streams: Mapping[str, Sequence[Mapping[str, Any]]]
+    expect: Mapping[str, Sequence[Any]]
+    in_order: Mapping[str, str]
+    delay_ms: int | None
+    scope: Mapping[str, Any]
+
+    def build(self, env: StreamExecutionEnvironment, prefix: str = "") -> None:
+        """Add the case to a program; results are collected under `prefix` + the stream's name."""
+        made: dict[str, DataStream[Any]] = {n: self._source(env, n, events) for n, events in self.inputs.items()}
+        for name, steps in self.streams.items():
+            made[name] = self._stream(steps, made)
+        for name in self.expect:
+            collect(made[name], prefix + name)
+
+    def problems(self, results: Results) -> list[str]:
+        """What differs from what is expected."""
+        return [p for name in self.expect for p in self._compare(name, [_tuples(v) for v in results.get(name, ())])]
+
+    def _compare(self, name: str, found: list[Any]) -> list[str]:
+        expected = [_tuples(v) for v in self.expect[name]]
+        if Counter(found) != Counter(expected):
+            missing, extra = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
+            return [f"{self.name}: {name}: missing {list(missing.elements())}, not expected {list(extra.elements())}"]
+        if name in self.in_order:
+            group = self._function("v", self.in_order[name])
+            if _grouped(found, group) != _grouped(expected, group):
+                return [f"{self.name}: {name}: in the wrong order: {found}"]
+        return []
+
+    # -- building ---------------------------------------------------------------------------------
+
+    def _source(self, env: StreamExecutionEnvironment, name: str, given: Any) -> DataStream[Any]:
+        channels = given["channels"] if isinstance(given, dict) else [given or []]
+        source = ScriptedSource([[_event(e) for e in channel] for channel in channels])
+        if self.delay_ms is None:
+            return scripted_stream(env, source, name)
+        delay = Duration.of_millis(self.delay_ms)
+        return env.from_source(source, WatermarkStrategy.for_bounded_out_of_orderness(delay), name)
+
+    def _stream(self, steps: Sequence[Mapping[str, Any]], made: Mapping[str, DataStream[Any]]) -> DataStream[Any]:
+        (start,) = [s["from"] for s in steps if "from" in s]
+        stream = made[start]
+        for step in steps:
+            for verb, argument in step.items():
+                if verb != "from":
+                    stream = self._step(stream, verb, argument, made)
+        return stream
+
+    def _step(
+        self, stream: DataStream[Any], verb: str, argument: Any, made: Mapping[str, DataStream[Any]]
+    ) -> DataStream[Any]:
+        if verb in ("map", "flat_map", "filter", "key_by"):
+            return getattr(stream, verb)(self._function("v", argument))  # type: ignore[no-any-return]
+        if verb == "reduce":
+            assert isinstance(stream, KeyedStream), "reduce needs key_by before it"
+            return stream.reduce(self._function("a, b", argument))
+        if verb == "process":
+            return stream.process(self._made(argument))
+        if verb == "union":
+            return stream.union(*(made[n] for n in ([argument] if isinstance(argument, str) else argument)))
+        if verb == "side_output":
+            return stream.get_side_output(output_tag.OutputTag(argument))
+        if verb == "parallelism":
+            return stream.set_parallelism(argument)  # type: ignore[no-any-return]
+        return getattr(stream, verb)()  # type: ignore[no-any-return]
+
+    def _function(self, parameters: str, text: str) -> Callable[..., Any]:
+        made: Callable[..., Any] = self._made(f"lambda {parameters}: {text}")
+        return made
+
+    def _made(self, text: str) -> Any:
+        return eval(text, dict(self.scope))
+
+
+def load_transcripts(path: str | Path) -> list[Transcript]:
+    """The cases of a file."""
+    data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    scope: dict[str, Any] = {"__name__": f"transcript_{Path(path).stem}"}
+    for module in (functions, state, output_tag):
+        scope.update({n: getattr(module, n) for n in module.__all__})
+    exec(compile(data.get("functions", ""), str(path), "exec"), scope)
+    return [_transcript(case, scope) for case in data["cases"]]
+
+
+def _transcript(case: dict[str, Any], scope: Mapping[str, Any]) -> Transcript:
+    known = {"name", "rules", "inputs", "streams", "expect", "in_order", "watermarks"}
+    if unknown := set(case) - known:
+        raise ValueError(f"transcript {case.get('name')!r}: unknown fields {sorted(unknown)}")
+    delay_ms = case["watermarks"]["delay"] if "watermarks" in case else None
+    return Transcript(
+        case["name"],
+        case["inputs"],
+        case.get("streams", {}),
+        case["expect"],
+        case.get("in_order", {}),
+        delay_ms,
+        scope,
+    )
+
+
+def run_local(
+    transcript: Transcript,
+    parallelism: int = 1,
+    batch_sizes: Sequence[int] = (),
+    restart_every_batch: bool = False,
+    settings: RuntimeSettings | None = None,
+) -> list[str]:
+    """Run a case in the local host; what differs from what is expected."""
+    env = StreamExecutionEnvironment()
+    transcript.build(env)
+    chosen = settings or RuntimeSettings(per_record_watermarks=True)
+    job = local_job(env, parallelism, settings=chosen, clock=ManualClock(1_000_000))
+    sizes = iter(batch_sizes)
+    while not job.finished:
+        job.run_batch(next(sizes, 1 << 40))
+        if restart_every_batch:
+            job.restart()
+    return transcript.problems(job.results)
+
+
+def run_on_host(transcripts: Sequence[Transcript], host: str, parallelism: int, **conf: Any) -> list[str]:
+    """Run cases as branches of one job on a host (`local`, `bounded`, `streaming`); what differs from what is expected."""
+    settings = {"penstock.host": host, PER_RECORD: "true", **{k.replace("__", "."): v for k, v in conf.items()}}
+    env = StreamExecutionEnvironment(Configuration(settings)).set_parallelism(parallelism)
+    for number, transcript in enumerate(transcripts):
+        transcript.build(env, f"{number}/")
+    client = env.execute_async(f"transcripts on {host}")
+    found = {
+        (number, name): list(client.results(f"{number}/{name}"))
+        for number, transcript in enumerate(transcripts)
+        for name in transcript.expect
+    }
+    client.wait()
+    return [
+        problem
+        for number, transcript in enumerate(transcripts)
+        for problem in transcript.problems({n: found[number, n] for n in transcript.expect})
+    ]
+
+
+def _event(given: Mapping[str, Any]) -> At | Mark:
+    if "watermark" in given:
+        return Mark(given["watermark"])
+    return At(given.get("at"), _tuples(given["is"]))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+
+
+def _grouped(values: Sequence[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
+    groups: dict[Any, list[Any]] = {}
+    for value in values:
+        groups.setdefault(key(value), []).append(value)
+    return groups

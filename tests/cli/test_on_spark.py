@@ -1,0 +1,79 @@
+"""The command line on Spark, as a process of its own."""
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+JOB = """
+    import sys
+    from dataclasses import dataclass
+    from penstock.common import WatermarkStrategy
+    from penstock.datastream import StreamExecutionEnvironment
+    from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+
+    @dataclass
+    class Seen:
+        number: int
+
+    env = StreamExecutionEnvironment.get_execution_environment()
+    rate = RateLimiterStrategy.per_second(50)
+    source = DataGeneratorSource(lambda i: Seen(i), rate_limiter_strategy=rate)
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").print()
+    env.execute("numbers")
+    print("went on")
+"""
+
+
+def _penstock(*args: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "penstock.cli", *args]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def _run_and_interrupt(job: Path, checkpoint: Path) -> list[int]:
+    """The numbers printed until Ctrl-C."""
+    process = _penstock("run", str(job), "-p", "1", "--checkpoint", str(checkpoint), "--host", "streaming")
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    rest, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (130, "Stopped.\n")
+    assert rest.endswith("went on\n")
+    return [int(n) for n in re.findall(r"Seen\(number=(\d+)\)", first + rest)]
+
+
+def test_ctrl_c_stops_cleanly_and_the_checkpoint_goes_on(tmp_path: Path) -> None:
+    """P2, P7, P8, P10, F1: no number twice, none missing over a stop; the script's classes reach the workers."""
+    job = tmp_path / "job.py"
+    job.write_text(dedent(JOB))
+    numbers = _run_and_interrupt(job, tmp_path / "checkpoint")
+    numbers += _run_and_interrupt(job, tmp_path / "checkpoint")
+    assert numbers == list(range(len(numbers)))
+
+
+def test_a_failing_function_on_the_bounded_host(tmp_path: Path) -> None:
+    """P9: the user's traceback, nothing of the JVM's."""
+    job = tmp_path / "job.py"
+    job.write_text(
+        dedent(
+            """
+            from penstock.datastream import StreamExecutionEnvironment
+            env = StreamExecutionEnvironment.get_execution_environment()
+            env.from_collection([5, 0]).map(lambda n: 10 // n).name("halve").uid("h").print()
+            env.execute()
+            """
+        )
+    )
+    process = _penstock("run", str(job))
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (1, "")
+    assert "operator 'halve' (uid h) failed on record 0" in err
+    assert err.endswith("ZeroDivisionError: integer division or modulo by zero\n")
+    assert "java" not in err
+    assert "py4j" not in err

@@ -117,7 +117,7 @@ def _maker(keys: int) -> Callable[[int], tuple[int, int]]:
 
 def _rate(marks: list[list[Mark]], warmup: int) -> float:
     """Over all subtasks: from the moment when ``warmup`` records had arrived to the last arrival."""
-    steps = sorted((at, n - before) for own in marks for (_, before), (at, n) in zip([(0.0, 0), *own], own, strict=False))
+    steps = sorted(step for own in marks for step in _steps(own))
     arrived, begun = 0, None
     for at, count in steps:
         arrived += count
@@ -127,6 +127,14 @@ def _rate(marks: list[list[Mark]], warmup: int) -> float:
             ended = at
     assert begun is not None
     return (arrived - begun[1]) / (ended - begun[0])
+
+
+def _steps(marks: list[Mark]) -> Iterator[Mark]:
+    """From counts to how many came since the mark before."""
+    before = 0
+    for at, count in marks:
+        yield at, count - before
+        before = count
 
 
 def _versions() -> dict[str, str]:

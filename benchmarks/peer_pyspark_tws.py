@@ -8,14 +8,13 @@ from statistics import median
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from benchmarks.inputs import Answer, checksum_of
 from benchmarks.job_long_list import key_metrics
 from benchmarks.model import RATE, Outcome
 from benchmarks.params import LongListParams, SumParams
 from benchmarks.processors import EMITTED, OUTPUT, summed_by_pandas, summed_by_row
-from benchmarks.spark_query import consume, indices, keyed, run_batches, session, versions
+from benchmarks.spark_query import collect, consume, indices, keyed, run_batches, session, versions
 from benchmarks.worker import serve
 
 SUMMED = {"row": summed_by_row, "pandas": summed_by_pandas}
@@ -41,7 +40,7 @@ class Gather(StatefulProcessor):
         self.items = handle.getListState("items", "item bigint")
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        items = [(row.index,) for row in rows]
+        items = [(row["index"],) for row in rows]
         if items[0][0] < self.records:
             self.items.appendList(items)
             return
@@ -55,14 +54,9 @@ def long_list(params: LongListParams) -> Outcome:
     frame: DataFrame = indices(spark, params.batch_records).selectExpr("0 AS key", "index")
     gather = Gather(params.batch_records * params.batches)
     query = frame.groupBy("key").transformWithState(gather, OUTPUT, "append", "none")
-    batches = run_batches(query, "append", params.batches + 1, _seen)
+    batches = run_batches(query, "append", params.batches + 1, collect)
     times = batches.milliseconds[: params.batches]
     return Outcome(key_metrics(times), batches.answer, times, versions(spark))
-
-
-def _seen(emitted: DataFrame) -> Answer:
-    rows = [(row.key, row.total) for row in emitted.collect()]
-    return Answer(len(rows), checksum_of(rows))
 
 
 if __name__ == "__main__":

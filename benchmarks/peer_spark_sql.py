@@ -5,14 +5,19 @@ It emits one row for each key that a batch touched, not one for each record, and
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from statistics import median
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from benchmarks.model import RATE, Outcome
-from benchmarks.params import SumParams
+from benchmarks.disk import BytesWritten
+from benchmarks.job_growth import growth_sql
+from benchmarks.model import BATCH_MS, BYTES, RATE, Outcome
+from benchmarks.params import GrowthParams, SumParams
 from benchmarks.spark_query import consume, indices, keyed, run_batches, session, versions
+from benchmarks.spark_source import python_indices
 from benchmarks.worker import serve
 
 
@@ -31,5 +36,25 @@ def running_sum(params: SumParams) -> Outcome:
     return Outcome({RATE: rate}, batches.answer, batches.milliseconds, versions(spark))
 
 
+def growth(params: GrowthParams) -> Outcome:
+    """The median time of a small batch, and what the checkpoint grew by for each of its records."""
+    spark, checkpoint = session(), Path(tempfile.mkdtemp())
+    first = -(-params.state_keys // params.fill_records) + params.warmup_batches
+    written = BytesWritten(checkpoint)
+    source = python_indices(spark, params.batch_records, params.state_keys, params.fill_records)
+    batches = run_batches(
+        sums(source.selectExpr(*growth_sql(params.state_keys))),
+        "update",
+        first + params.batches - params.warmup_batches,
+        consume,
+        checkpoint,
+        lambda batch: written.mark() if batch == first else None,
+    )
+    counted = batches.milliseconds[first:]
+    per_record = written.since() / (len(counted) * params.batch_records)
+    metrics = {BATCH_MS: median(counted), BYTES: per_record}
+    return Outcome(metrics, batches.answer, batches.milliseconds, versions(spark))
+
+
 if __name__ == "__main__":
-    serve({"running-sum": running_sum})
+    serve({"running-sum": running_sum, "growth": growth})

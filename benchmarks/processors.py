@@ -1,4 +1,4 @@
-"""Hand-written ``transformWithState``: the running sum, one read and one write of a ``ValueState`` per key and batch."""
+"""Hand-written ``transformWithState``: a running sum with one read and one write of state per key and batch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 from pyspark.sql import DataFrame, Row
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 OUTPUT = "key bigint, total bigint"
 EMITTED = Row("key", "total")

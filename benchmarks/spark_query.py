@@ -16,7 +16,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from benchmarks.inputs import NOTHING, Answer, checksum_sql, key_sql, value_sql
+from benchmarks.inputs import NOTHING, Answer, checksum_of, checksum_sql, key_sql, value_sql
 from benchmarks.machine import cores
 from penstock.core.config import Configuration
 from penstock.spark.session import get_session
@@ -75,19 +75,26 @@ def consume(emitted: DataFrame) -> Answer:
 
 
 def collect(emitted: DataFrame) -> Answer:
-    """The consumer that brings the rows to the driver."""
-    return Answer(len(emitted.collect()), 0)
+    """The consumer that brings the rows to the driver, where it does the same."""
+    rows = [(row.key, row.total) for row in emitted.collect()]
+    return Answer(len(rows), checksum_of(rows))
 
 
 def run_batches(
-    frame: DataFrame, mode: str, batches: int, consumer: Consumer, checkpoint: Path | None = None
+    frame: DataFrame,
+    mode: str,
+    batches: int,
+    consumer: Consumer,
+    checkpoint: Path | None = None,
+    before: Callable[[int], None] = lambda batch: None,
 ) -> Batches:
-    """Run a query for so many batches, back to back, then leave it between two of them."""
+    """Run a query for so many batches, back to back, then leave it. ``before`` each batch is told its number."""
     answers: list[Answer] = []
 
     def take(emitted: DataFrame, batch_id: int) -> None:
         if len(answers) == batches:
             raise RuntimeError(_ENOUGH)
+        before(len(answers))
         answers.append(consumer(emitted))
 
     location = str(checkpoint or tempfile.mkdtemp())

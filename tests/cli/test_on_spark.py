@@ -43,7 +43,7 @@ def _run_and_interrupt(job: Path, checkpoint: Path) -> list[int]:
     first = process.stdout.readline()
     process.send_signal(signal.SIGINT)
     rest, err = process.communicate(timeout=120)
-    assert (process.returncode, err) == (130, "Stopped.\n")
+    assert (process.returncode, err) == (130, "Stopped.\n"), err
     assert rest.endswith("went on\n")
     return [int(n) for n in re.findall(r"Seen\(number=(\d+)\)", first + rest)]
 

@@ -35,8 +35,7 @@ def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     started: list[subprocess.Popen[bytes]] = []
     try:
         master = f"spark://{LOOPBACK}:{_start_master(folder, started)}"
-        for number in range(workers):
-            started.append(_spark_class(folder, f"worker-{number}", *_worker(folder, number, master)))
+        started.extend(_spark_class(folder, f"worker-{n}", *_worker(folder, n, master)) for n in range(workers))
         for number in range(workers):
             _wait_for_line(folder / f"worker-{number}.log", "Successfully registered with master")
         yield Cluster(master, tuple(p.pid for p in started[1:]))

@@ -126,7 +126,7 @@ class AddUp(KeyedProcessFunction):
         ctx.timer_service().register_event_time_timer(end)
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[tuple[int, int, int, int]]:
-        count, total = self._sums.get(timestamp)
+        count, total = self._sums.get(timestamp) or (0, 0)
         self._sums.remove(timestamp)
         yield ctx.get_current_key(), timestamp, count, total
 
@@ -235,7 +235,7 @@ def _sink(folder: str) -> Sink:
 def main(arguments: Sequence[str]) -> None:
     import penstock.spark.streaming as host
 
-    host.Ledger = _PausingLedger  # type: ignore[misc]
+    host.Ledger = _PausingLedger  # type: ignore[attr-defined]
     options = JobOptions.from_arguments(arguments)
     env = StreamExecutionEnvironment.get_execution_environment(configuration(options))
     build(env, options)

@@ -10,8 +10,7 @@ from tests.kill.job import GROUPS, JobOptions, payload_of, record, window_of
 
 __all__ = ["check", "committed"]
 
-Numbered = tuple[int, int, int, int]
-Window = tuple[int, int, int, int]
+Records = Counter[tuple[int, ...]]
 
 
 def committed(folder: str) -> list[tuple[int, ...]]:
@@ -25,8 +24,8 @@ def check(options: JobOptions) -> list[str]:
     numbered, windows = committed(options.numbered), committed(options.windows)
     wrong = _sequences(options, numbered) + _agreement(numbered, windows)
     if options.deterministic and not wrong:
-        expected = [(*record(i), payload_of(i)) for i in range(options.records)]
-        wrong += _difference("numbered", Counter(expected), Counter((k, v, p) for k, _, v, p in numbered))
+        expected: Records = Counter((*record(i), payload_of(i)) for i in range(options.records))
+        wrong += _difference("numbered", expected, Counter((k, v, p) for k, _, v, p in numbered))
     return wrong
 
 
@@ -56,11 +55,11 @@ def _agreement(numbered: list[tuple[int, ...]], windows: list[tuple[int, ...]]) 
         place = (key % GROUPS, window_of(value))
         count, total = sums.get(place, (0, 0))
         sums[place] = (count + 1, total + payload)
-    expected = Counter((*place, *found) for place, found in sums.items())
+    expected: Records = Counter((*place, *found) for place, found in sums.items())
     return _difference("windows", expected, Counter(windows))
 
 
-def _difference(what: str, expected: Counter[tuple[int, ...]], found: Counter[tuple[int, ...]]) -> list[str]:
+def _difference(what: str, expected: Records, found: Records) -> list[str]:
     missing, extra = expected - found, found - expected
     if not missing and not extra:
         return []

@@ -55,14 +55,18 @@ def _head(rounds: Sequence[Round], counted: Sequence[Kill], seed: int) -> Iterab
     yield f"- {_versions()}"
     yield f"- **{len(counted)} kills that counted; wrong afterwards: {'; '.join(wrong) or 'nothing'}**"
     yield ""
-    yield "The job: a generated source, a stage that numbers the records of each key, an exactly-once file sink on it,"
-    yield "a second stage that adds up the first one's output per group and event-time window, a second file sink;"
-    yield f"{PARALLELISM} subtasks, batches of at most {BATCH} records a split. A kill is SIGKILL at a random moment. It counts"
-    yield "if records remained and a batch had begun. At the end the committed files must equal an uninterrupted run where"
-    yield "the functions are deterministic; in every case each key's numbers must have no gap and no duplicate, and the"
-    yield "sums that the second stage kept in state must equal the sums over the first sink's committed records."
-    yield "In every other run of a driver one moment of the batch is stretched by a pause in the test's own sink or function,"
-    yield "so that every class is hit; these kills are marked with `*`."
+    yield _EXPLAINED
+
+
+_EXPLAINED = f"""\
+The job: a generated source, a stage that numbers the records of each key, an exactly-once file sink on it, a second
+stage that adds up the first one's output per group and event-time window, a second file sink; {PARALLELISM} subtasks,
+batches of at most {BATCH} records a split. A kill is SIGKILL at a random moment. It counts if records remained and a
+batch had begun. At the end the committed files must equal an uninterrupted run where the functions are
+deterministic; in every case each key's numbers must have no gap and no duplicate, and the sums that the second stage
+kept in state must equal the sums over the first sink's committed records. In every other run of a driver one moment
+of the batch is stretched by a pause in the test's own sink or function, so that every class is hit; these kills are
+marked with `*`."""
 
 
 def _versions() -> str:
@@ -120,8 +124,8 @@ def _every_kill(rounds: Sequence[Round]) -> Iterable[str]:
     yield ""
     yield "## Every kill"
     yield ""
-    yield "Files of the batch in flight that are prepared, stores of it that are written (of 4), files of the last committed"
-    yield "batch that are not committed yet."
+    yield "Prepared: files of the batch in flight. Stores: how many of its 4 have written their new version."
+    yield "Not committed: hidden files of the last committed batch."
     yield ""
     yield (
         "| job | killed | class | last batch begun | committed | prepared | stores | not committed "

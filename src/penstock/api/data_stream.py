@@ -100,7 +100,13 @@ class DataStream(_Named, Generic[T]):
 
     @property
     def _draft(self) -> Draft:  # type: ignore[override]
-        return self._feeds[0].source
+        feed = self._feeds[0]
+        if len(self._feeds) != 1 or feed.tag is not None or feed.exchange is not None:
+            raise ProgramError(
+                f"A name, uid, parallelism or chaining belongs to an operator, not to what union(), key_by(), a side "
+                f"output or a redistribution makes of '{feed.source.name}': set it on the operator before or after"
+            )
+        return feed.source
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._env

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.core.partition import Exchange
 from penstock.core.specs import OperatorSpec
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamNode
 
-__all__ = ["Draft", "Feed"]
+__all__ = ["Draft", "Feed", "freeze"]
 
 
 @dataclass(slots=True)
 class Draft:
     """A node that can still be named, given a uid, a parallelism."""
 
-    node_id: int
+    order: int
     name: str
     spec: OperatorSpec
     inputs: tuple[Feed, ...] = ()
@@ -25,9 +26,9 @@ class Draft:
     chain: str = ChainStrategy.ALWAYS
     description: str | None = None
 
-    def freeze(self) -> StreamNode:
+    def freeze(self, node_id: int) -> StreamNode:
         return StreamNode(
-            self.node_id,
+            node_id,
             self.name,
             self.spec,
             self.uid,
@@ -37,8 +38,8 @@ class Draft:
             self.description,
         )
 
-    def edges(self) -> list[StreamEdge]:
-        return [StreamEdge(f.source.node_id, self.node_id, f.exchange, f.tag) for f in self.inputs]
+    def edges(self, numbers: Mapping[int, int]) -> list[StreamEdge]:
+        return [StreamEdge(numbers[id(f.source)], numbers[id(self)], f.exchange, f.tag) for f in self.inputs]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +49,21 @@ class Feed:
     source: Draft
     tag: str | None = None
     exchange: Exchange | None = None
+
+
+def freeze(drafts: Iterable[Draft]) -> tuple[tuple[StreamNode, ...], tuple[StreamEdge, ...]]:
+    """Nodes and edges of operators and of all they are fed from, numbered in the order in which they were written.
+
+    A stream of a program that has run may be used again in the next one.
+    """
+    found: dict[int, Draft] = {}
+    todo = list(drafts)
+    while todo:
+        draft = todo.pop()
+        if id(draft) not in found:
+            found[id(draft)] = draft
+            todo.extend(f.source for f in draft.inputs)
+    ordered = sorted(found.values(), key=lambda d: d.order)
+    numbers = {id(draft): number for number, draft in enumerate(ordered, 1)}
+    nodes = tuple(draft.freeze(numbers[id(draft)]) for draft in ordered)
+    return nodes, tuple(edge for draft in ordered for edge in draft.edges(numbers))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream
-from penstock.api.draft import Draft, Feed
+from penstock.api.draft import Draft, Feed, freeze
 from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
 from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
@@ -33,7 +33,7 @@ class StreamExecutionEnvironment:
         if configuration is not None:
             self._configuration.add_all(configuration)
         self._drafts: list[Draft] = []
-        self._names = 0
+        self._names = self._order = 0
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
@@ -118,9 +118,8 @@ class StreamExecutionEnvironment:
         return launch(graph, self._configuration, self.get_parallelism(), self.get_max_parallelism())
 
     def get_stream_graph(self, job_name: str | None = None, clear: bool = True) -> StreamGraph:
-        """The program so far, frozen; the environment is empty afterwards."""
-        nodes = tuple(d.freeze() for d in self._drafts)
-        edges = tuple(e for d in self._drafts for e in d.edges())
+        """The program since the last one, frozen, with all that it is fed from."""
+        nodes, edges = freeze(self._drafts)
         if clear:
             self._drafts = []
         return StreamGraph(job_name or "Penstock Job", nodes, edges)
@@ -141,7 +140,8 @@ class StreamExecutionEnvironment:
             return [value for value, _ in zip(results, range(limit), strict=False)]
 
     def _draft(self, name: str, spec: OperatorSpec, inputs: Sequence[Feed]) -> Draft:
-        draft = Draft(len(self._drafts) + 1, name, spec, tuple(inputs))
+        self._order += 1
+        draft = Draft(self._order, name, spec, tuple(inputs))
         self._drafts.append(draft)
         return draft
 

@@ -126,8 +126,9 @@ class _ParquetFactory(BulkWriterFactory):
         from pyarrow import parquet
 
         schema = state.schema if state is not None else self._schema()
+        names = schema.names if schema is not None else _field_names(values[0])
         try:
-            table = pyarrow.Table.from_pylist([self._record(v, schema) for v in values], schema=schema)
+            table = pyarrow.Table.from_pylist([_record(v, names) for v in values], schema=schema)
         except (pyarrow.ArrowException, TypeError, ValueError) as error:
             raise RecordError(f"records cannot be written as Parquet: {error}") from error
         writer = state if state is not None else parquet.ParquetWriter(file, table.schema)
@@ -145,16 +146,30 @@ class _ParquetFactory(BulkWriterFactory):
         names, types = self._row_type.field_names, self._row_type.params
         return pyarrow.schema([(n, _arrow_type(t)) for n, t in zip(names, types, strict=True)])
 
-    def _record(self, value: Any, schema: Any) -> Mapping[str, Any]:
-        plain = _plain(value)
-        if isinstance(plain, dict):
-            return plain
-        if isinstance(plain, (tuple, list)):
-            names = schema.names if schema is not None else [f"f{i}" for i in range(len(plain))]
-            if len(names) != len(plain):
-                raise RecordError(f"the record {value!r:.200} has {len(plain)} fields, the schema {len(names)}")
-            return dict(zip(names, plain, strict=True))
+
+def _field_names(value: Any) -> list[str]:
+    """The columns, from the first record: names of its fields, or f0, f1, …"""
+    plain = _plain(value)
+    if isinstance(plain, dict):
+        return list(plain)
+    if isinstance(plain, (tuple, list)):
+        return [f"f{i}" for i in range(len(plain))]
+    raise RecordError(f"the record {value!r:.200} cannot be written as Parquet: it must have fields")
+
+
+def _record(value: Any, names: list[str]) -> Mapping[str, Any]:
+    """The record by column; nothing of it may be dropped in silence."""
+    plain = _plain(value)
+    fields = list(plain) if isinstance(plain, dict) else names if isinstance(plain, (tuple, list)) else None
+    if fields is None:
         raise RecordError(f"the record {value!r:.200} cannot be written as Parquet: it must have fields")
+    if isinstance(plain, dict):
+        if unknown := sorted(set(fields) - set(names)):
+            raise RecordError(f"the record {value!r:.200} has fields {unknown} that the schema {names} has not")
+        return plain
+    if len(names) != len(plain):
+        raise RecordError(f"the record {value!r:.200} has {len(plain)} fields, the schema {len(names)}")
+    return dict(zip(names, plain, strict=True))
 
 
 def _arrow_type(info: TypeInformation) -> Any:

@@ -31,7 +31,8 @@ class StreamFormat:
 
 class _TextLine:
     def __init__(self, charset: str) -> None:
-        "".encode(charset)
+        if "\n".encode(charset) != b"\n":
+            raise ProgramError(f"text_line_format cannot cut lines of {charset}: use a charset that extends ASCII")
         self._charset = charset
 
     def __call__(self, line: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from penstock.core.source import Position, ReadBatch, Source, SourceClock
 __all__ = ["CollectionSource", "DataGeneratorSource", "NumberSequenceSource", "RateLimiterStrategy"]
 
 _READ = 8192
+_PLAIN = frozenset({type(None), bool, int, float, str, bytes})
 
 
 class _IndexedSource(Source):
@@ -65,7 +67,7 @@ class CollectionSource(_IndexedSource):
         return len(self._collection)
 
     def _values(self, split: int, splits: int, start: int, stop: int) -> list[Any]:
-        return self._collection[start:stop]
+        return [v if v.__class__ in _PLAIN else copy.deepcopy(v) for v in self._collection[start:stop]]
 
 
 class NumberSequenceSource(_IndexedSource):

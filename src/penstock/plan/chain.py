@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.core.errors import ProgramError
 from penstock.core.partition import Exchange, Forward, Rebalance
 from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamGraph, StreamNode
@@ -15,14 +16,20 @@ def chain(graph: StreamGraph, max_parallelism: int, chaining: bool = True) -> Jo
     chained = {e.target: e for e in graph.edges if chaining and _chainable(graph, e, edges[e])}
     heads = [n for n in graph.nodes if n.node_id not in chained]
     vertices = tuple(_vertex(graph, head, chained) for head in heads)
-    cut = tuple(JobEdge(e.source, e.target, x, e.tag) for e, x in edges.items() if chained.get(e.target) is not e)
+    cut = tuple(JobEdge(e.source, e.target, edges[e], e.tag) for e in graph.edges if chained.get(e.target) is not e)
     return JobGraph(graph.name, vertices, cut, max_parallelism)
 
 
 def _exchange(graph: StreamGraph, edge: StreamEdge) -> Exchange:
+    source, target = graph.node(edge.source), graph.node(edge.target)
+    same = source.parallelism == target.parallelism
+    if isinstance(edge.exchange, Forward) and not same:
+        raise ProgramError(
+            f"forward() from '{source.name}' (parallelism {source.parallelism}) to '{target.name}' (parallelism "
+            f"{target.parallelism}) cannot change the parallelism: use rebalance() or rescale(), or make them equal"
+        )
     if edge.exchange is not None:
         return edge.exchange
-    same = graph.node(edge.source).parallelism == graph.node(edge.target).parallelism
     return Forward() if same else Rebalance()
 
 

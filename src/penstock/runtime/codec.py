@@ -12,6 +12,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from penstock.core.errors import RecordError
+
 __all__ = ["IMMUTABLE", "Encoded", "decode", "dumps", "encode", "fix", "is_immutable", "loads"]
 
 loads: Callable[[bytes], Any] = pickle.loads
@@ -60,6 +62,16 @@ def is_immutable(value: Any) -> bool:
     return False
 
 
+def _pickled(value: Any, what: str) -> bytes:
+    try:
+        return dumps(value)
+    except Exception as error:
+        raise RecordError(
+            f"a {what} cannot be pickled: {value!r:.200} ({type(error).__name__}: {error}). "
+            "Keep plain data instead of handles, locks or lambdas"
+        ) from error
+
+
 def fix(value: Any) -> Any:
     """`value` itself if immutable, else a copy that shares nothing with it."""
     if value.__class__ is tuple:  # the commonest case, without a call
@@ -68,12 +80,12 @@ def fix(value: Any) -> Any:
                 break
         else:
             return value
-    return value if is_immutable(value) else loads(dumps(value))
+    return value if is_immutable(value) else loads(_pickled(value, "record"))
 
 
 def encode(value: Any) -> Any:
     """What state keeps: the value if immutable, else its encoded form."""
-    return value if is_immutable(value) else Encoded(dumps(value))
+    return value if is_immutable(value) else Encoded(_pickled(value, "state value"))
 
 
 def decode(stored: Any) -> Any:

@@ -84,14 +84,15 @@ class Ledger:
         return self._waiting is not None
 
     def release(self) -> None:
-        """The batch is durable: commit and hand over."""
+        """The batch is durable: hand over and commit."""
         output, self._waiting = self._waiting, None
         if output is None:
             return
-        for uid, items in output.committables:
-            self._commit(uid, items)
+        # a commit that fails is made good after the restart, from state; results would be lost
         for name, subtask, parallelism, values in output.collected:
             self._hand_over(name, subtask, parallelism, values)
+        for uid, items in output.committables:
+            self._commit(uid, items)
 
     def drop(self) -> None:
         """The batch failed: what it delivered never happened."""

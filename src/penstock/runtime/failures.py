@@ -9,9 +9,13 @@ from typing import Any
 
 from penstock.core.errors import OperatorError, PenstockError, UserFunctionError
 
-__all__ = ["describe", "last_taken", "named", "user_failure"]
+__all__ = ["NO_RECORD", "describe", "last_taken", "named", "user_failure"]
 
-_OURS = str(Path(__file__).resolve().parent)
+_PACKAGE = Path(__file__).resolve().parents[1]
+_OURS = (str(_PACKAGE / "runtime"), str(_PACKAGE / "api"))
+
+NO_RECORD: Any = object()
+"""Stands for the record of a call that has none."""
 
 
 def describe(value: Any, limit: int = 300) -> str:
@@ -34,9 +38,10 @@ def user_failure(operator: str, uid: str, doing: str, record: Any, error: BaseEx
         return named(error, operator, uid)
     if isinstance(error, PenstockError):
         return error
-    shown = describe(record)
+    shown = "" if record is NO_RECORD else describe(record)
+    where = "" if record is NO_RECORD else f" on record {shown}"
     trace = user_traceback(error)
-    message = f"{doing} of operator '{operator}' (uid {uid}) failed on record {shown}\n{trace}"
+    message = f"{doing} of operator '{operator}' (uid {uid}) failed{where}\n{trace}"
     return UserFunctionError(message, operator, uid, shown, trace)
 
 
@@ -46,7 +51,7 @@ def named(error: OperatorError, operator: str, uid: str) -> OperatorError:
 
 
 def user_traceback(error: BaseException) -> str:
-    """The traceback without the frames of the runtime."""
+    """The traceback without the frames that called the function."""
     summary = traceback.TracebackException.from_exception(error)
     kept = [f for f in summary.stack if not f.filename.startswith(_OURS)]
     if kept:

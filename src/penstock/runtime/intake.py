@@ -13,7 +13,7 @@ from penstock.core.specs import SourceSpec, TimestampsSpec
 from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.context import TaskContext
-from penstock.runtime.failures import user_failure
+from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.operators.base import Operator, Timestamps
 from penstock.runtime.operators.factory import build_operator
 from penstock.runtime.task import wire_chain
@@ -47,7 +47,7 @@ def read_split(
     spec = vertex.operators[0].spec
     assert isinstance(spec, SourceSpec)
     for op in operators:
-        op.open()
+        _open(op)
         op.begin()
     for writer in writers:
         writer.begin(info.batch_id)
@@ -95,9 +95,16 @@ def _head(desc: ChainedOperator, context: TaskContext) -> Operator:
     return build_operator(replace(desc, spec=TimestampsSpec(spec.strategy)), context)
 
 
+def _open(op: Operator) -> None:
+    try:
+        op.open()
+    except Exception as error:
+        raise user_failure(op.desc.name, op.desc.uid, "open()", NO_RECORD, error) from error
+
+
 def _next(batches: Iterator[ReadBatch], vertex: Vertex) -> ReadBatch | None:
     try:
         return next(batches, None)
     except Exception as error:
         op = vertex.operators[0]
-        raise user_failure(op.name, op.uid, "Reading", "(while reading)", error) from error
+        raise user_failure(op.name, op.uid, "Reading", NO_RECORD, error) from error

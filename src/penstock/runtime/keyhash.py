@@ -111,9 +111,12 @@ def _hash_sequence(key: Any) -> int:
 
 
 def _hash_datetime(key: datetime.datetime) -> int:
-    if key.utcoffset() is not None:
-        key = key.astimezone(datetime.UTC).replace(tzinfo=None)
-    return _hash_str(key.replace(fold=0).isoformat())
+    since = key.replace(tzinfo=None) - datetime.datetime.min
+    return _hash_timestamp(since - (key.utcoffset() or datetime.timedelta()))
+
+
+def _hash_timestamp(since_year_1: datetime.timedelta) -> int:
+    return _mix(crc32((since_year_1 // datetime.timedelta(microseconds=1)).to_bytes(9, "little", signed=True), 6))
 
 
 def _hash_time(key: datetime.time) -> int:
@@ -125,7 +128,7 @@ def _hash_time(key: datetime.time) -> int:
 
 
 def _hash_date(key: datetime.date) -> int:
-    return _hash_str(key.isoformat())
+    return _hash_datetime(datetime.datetime(key.year, key.month, key.day))  # as numpy.datetime64, which equals both
 
 
 def _hash_row(key: Row) -> int:
@@ -161,6 +164,8 @@ _BY_BASE: tuple[tuple[type, Callable[[Any], int]], ...] = (
 
 def _hash_other(key: Any) -> int:
     """Subclasses of supported types (they may equal their base), enums, numpy scalars, frozen dataclasses."""
+    if isinstance(key, numpy.datetime64 | numpy.timedelta64):
+        return _hash_numpy_time(key)
     if type(key).__module__ == "numpy" and hasattr(key, "item") and getattr(key, "ndim", 1) == 0:
         plain = key.item()
         if type(plain) is not type(key) and type(plain) in _EXACT:
@@ -176,6 +181,16 @@ def _hash_other(key: Any) -> int:
         f"a {type(key).__name__} cannot be a key (found {_short(key)}): it has no stable route. "
         f"Keys may be {_SUPPORTED}"
     )
+
+
+def _hash_numpy_time(key: Any) -> int:
+    """Equal moments hash alike whatever their unit; those Python's datetime cannot hold, by their text."""
+    if isinstance(key, numpy.timedelta64) or numpy.isnat(key):
+        raise KeyTypeError(f"{key!r} cannot be a key: map it to an int of a fixed unit first")
+    micros = key.astype("datetime64[us]")
+    if micros == key and isinstance(plain := micros.item(), datetime.datetime):
+        return _hash_datetime(plain)
+    return _hash_str(str(key).rstrip("0"))
 
 
 def _is_frozen_dataclass(key: Any) -> bool:

@@ -9,9 +9,12 @@ from typing import Any
 
 from penstock.core.clock import Clock
 from penstock.core.job import InEdge, JobPlan, Vertex
+from penstock.core.time import MAX_WATERMARK
+from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.chunk import BatchInfo, ChunkRow, channel_id, decode_payload
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.context import TaskContext
+from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.operators.base import Fan, Operator, Output
 from penstock.runtime.operators.factory import build_operator
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
@@ -77,7 +80,8 @@ class VertexTask:
         saved = loads(root) if root is not None else None
         self._run_id: str | None = saved["run"] if saved else None
         self.nonce: bytes = saved["nonce"] if saved else b""
-        self._valve = Valve(self._channels())
+        self._channel_ids = self._channels()
+        self._valve = Valve(self._channel_ids)
         if saved:
             self._valve.restore(saved["channels"], saved["clock"])
         # not checkpointed
@@ -126,11 +130,20 @@ class VertexTask:
         return range(self.subtask, edge.senders, self.vertex.parallelism) if edge.forward else range(edge.senders)
 
     def _open(self) -> None:
+        self._head.current_watermark = self._valve.clock
         for op, blob in zip(self._operators, self._op_blobs, strict=True):
             if blob is not None:
                 op.restore(loads(blob))
-            op.current_watermark = self._valve.clock
+            for _, target in op.desc.consumers:
+                self._operators[target].current_watermark = op.sent_watermark
+            self._open_one(op)
+
+    @staticmethod
+    def _open_one(op: Operator) -> None:
+        try:
             op.open()
+        except Exception as error:
+            raise user_failure(op.desc.name, op.desc.uid, "open()", NO_RECORD, error) from error
 
     # -- one batch --------------------------------------------------------------------------------
 
@@ -153,7 +166,12 @@ class VertexTask:
             writer.begin(info.batch_id)
         for op in self._operators:
             op.begin()
+        if self._valve.closed_unheard():
+            self._head.watermark(MAX_WATERMARK)
         self.tick()
+        if not self._channel_ids and self._valve.clock != MAX_WATERMARK:
+            self._valve.clock = MAX_WATERMARK  # nobody sends here: its input has ended and must not hold others back
+            self._head.watermark(MAX_WATERMARK)
 
     def process(self, row: ChunkRow) -> None:
         """One chunk of one channel: records, with watermarks in between."""

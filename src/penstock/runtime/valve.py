@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from penstock.core.time import MIN_WATERMARK
+from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 
 __all__ = ["Valve"]
 
@@ -27,6 +27,18 @@ class Valve:
         """Take over saved channel watermarks; channels nobody knows any more are dropped."""
         self._channels.update({c: w for c, w in marks.items() if c in self._channels})
         self.clock = clock
+
+    def closed_unheard(self) -> bool:
+        """Whether there is no channel at all, so that nothing will ever come; true once, the clock is +∞ from then on.
+
+        >>> valve = Valve([])
+        >>> valve.closed_unheard(), valve.closed_unheard()
+        (True, False)
+        """
+        if self._channels or self.clock == MAX_WATERMARK:
+            return False
+        self.clock = MAX_WATERMARK
+        return True
 
     def snapshot(self) -> dict[int, int]:
         return dict(self._channels)

@@ -91,7 +91,7 @@ class EdgeWriter:
         self._send = send
         self._partitions = [plan.partition_of(target, i) for i in range(target.parallelism)]
         self._max_parallelism = plan.max_parallelism
-        self._chunk_records = plan.settings.chunk_records
+        self._most_records = self._chunk_records = plan.settings.chunk_records
         self._chunk_bytes = plan.settings.chunk_bytes
         exchange: Exchange = edge.exchange
         self._forward = isinstance(exchange, Forward)
@@ -106,6 +106,7 @@ class EdgeWriter:
     def begin(self, batch_id: int) -> None:
         """A batch starts: sequence numbers and pseudo-random choices start anew, so that a retry repeats itself."""
         self._turn = self._sender
+        self._chunk_records = self._most_records
         self._random = Random(f"{batch_id}/{self._channel}")
         for buffer in self._buffers:
             buffer.seq = 0
@@ -179,7 +180,7 @@ class EdgeWriter:
     # -- routing --------------------------------------------------------------------------------
 
     def _own(self) -> int:
-        return self._sender % len(self._buffers)
+        return self._sender % len(self._partitions)
 
     def _make_router(self, exchange: Exchange) -> Router:
         count = len(self._partitions)

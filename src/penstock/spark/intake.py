@@ -26,6 +26,7 @@ from penstock.runtime.chunk import DRIVER, FINISHED, BatchInfo, ChunkRow
 from penstock.runtime.intake import read_split
 from penstock.runtime.stage import control_row
 from penstock.spark.bundle import Bundle, errors_travel
+from penstock.spark.offsets import offset
 from penstock.spark.rows import SCHEMA, to_arrow
 
 __all__ = ["ControlFile", "IntakeOptions", "intake_source"]
@@ -89,10 +90,11 @@ def intake_source(options: IntakeOptions) -> type[DataSource]:
 
 
 class _Part(InputPartition):
-    """Either the control rows of a batch (`vertex` None) or a stretch of one split."""
+    """A stretch of one split (none if `vertex` is None); the first of a batch brings the control rows too."""
 
-    def __init__(self, info: BatchInfo, finished: bool) -> None:
-        self.info, self.finished = info, finished
+    def __init__(self, info: BatchInfo) -> None:
+        self.info = info
+        self.control = self.finished = False
         self.vertex: int | None = None
         self.split = 0
         self.start = self.end = Position(None)
@@ -112,7 +114,7 @@ class IntakeReader(DataSourceStreamReader):
     # -- planning, on the driver ------------------------------------------------------------------
 
     def initialOffset(self) -> dict[str, Any]:
-        return {"tick": 0, "sources": {}}
+        return offset(0, {})
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable()
@@ -134,7 +136,7 @@ class IntakeReader(DataSourceStreamReader):
         if not tick and sources == start["sources"]:
             return start
         self._announced, self._fired = True, due
-        return {"tick": start["tick"] + 1, "sources": sources}
+        return offset(start["tick"] + 1, sources)
 
     _fired: Any = None
 
@@ -154,16 +156,18 @@ class IntakeReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         with errors_travel():
-            return list(self._parts(start, end))
+            return self._parts(start, end)
 
-    def _parts(self, start: dict[str, Any], end: dict[str, Any]) -> Iterator[_Part]:
+    def _parts(self, start: dict[str, Any], end: dict[str, Any]) -> list[_Part]:
         plan = self._options.bundle.load()
         info = BatchInfo(self._options.run_id, -1, self._clock.now_ms())
-        ended = all(p["ended"] for splits in end["sources"].values() for p in splits.values())
-        yield _Part(info, ended)
-        for vertex in plan.vertices:
-            if vertex.is_source:
-                yield from self._split_parts(vertex, start["sources"].get(vertex.uid, {}), end["sources"], info)
+        sources = [v for v in plan.vertices if v.is_source]
+        parts = [
+            p for v in sources for p in self._split_parts(v, start["sources"].get(v.uid, {}), end["sources"], info)
+        ] or [_Part(info)]
+        parts[0].control = True
+        parts[0].finished = all(p["ended"] for splits in end["sources"].values() for p in splits.values())
+        return parts
 
     def _split_parts(
         self, vertex: Vertex, known: dict[str, Any], ends: dict[str, Any], info: BatchInfo
@@ -172,7 +176,7 @@ class IntakeReader(DataSourceStreamReader):
             begin = known.get(name)
             if begin == stop:
                 continue
-            part = _Part(info, False)
+            part = _Part(info)
             part.vertex, part.split, part.end = vertex.vertex_id, int(name), Position.from_json(stop)
             part.start = (
                 Position.from_json(begin)
@@ -197,14 +201,15 @@ class IntakeReader(DataSourceStreamReader):
 
     def _rows(self, plan: JobPlan, part: _Part) -> Iterator[ChunkRow]:
         info = part.info._replace(batch_id=_batch_id())
-        if part.vertex is not None:
-            yield from read_split(plan, plan.vertex(part.vertex), part.split, part.start, part.end, SystemClock(), info)
-            return
-        for level in range(1, plan.stages + 1):
-            for place in range(plan.partitions):
-                yield control_row(place, level, info)
+        if part.control:
+            for level in range(1, plan.stages + 1):
+                for place in range(plan.partitions):
+                    yield control_row(place, level, info)
         if part.finished:
             yield ChunkRow(0, DRIVER, 0, 0, FINISHED, b"")
+        if part.vertex is not None:
+            vertex = plan.vertex(part.vertex)
+            yield from read_split(plan, vertex, part.split, part.start, part.end, SystemClock(), info)
 
 
 def _batch_id() -> int:

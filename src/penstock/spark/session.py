@@ -47,6 +47,7 @@ _DEFAULTS = {
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "8",
+    "spark.sql.streaming.minBatchesToRetain": "20",
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "true",
     f"{_STATE}rowChecksum.enabled": "true",
     f"{_STATE}rocksdb.changelogCheckpointing.enabled": "true",
@@ -66,18 +67,16 @@ _DEFAULTS = {
 
 
 def get_session(conf: Configuration, cores: int) -> SparkSession:
-    """The session to run a job in. An existing one is used as it is, if its settings allow."""
+    """A session of the job's own, so that its settings touch no other; on the Spark that runs already, if one does."""
     given = {k: v for k, v in conf.to_dict().items() if k.startswith("spark.")}
     _refuse_forbidden(given)
     active = SparkSession.getActiveSession()
-    if active is None:
-        active = _build(given, cores)
-    settings = {**_DEFAULTS, **given, **FORCED}
-    for key, value in settings.items():
-        if active.conf.isModifiable(key):
-            active.conf.set(key, value)
-    _refuse_forbidden({k: v for k in FORCED if (v := active.conf.get(k, None)) is not None})
-    return active
+    session = (_build(given, cores) if active is None else active).newSession()
+    for key, value in {**_DEFAULTS, **given, **FORCED}.items():
+        if session.conf.isModifiable(key):
+            session.conf.set(key, value)
+    _refuse_forbidden({k: v for k in FORCED if (v := session.conf.get(k, None)) is not None})
+    return session
 
 
 def _refuse_forbidden(given: dict[str, str]) -> None:

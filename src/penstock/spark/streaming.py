@@ -22,6 +22,7 @@ from penstock.core.config import Configuration
 from penstock.core.errors import PenstockError
 from penstock.core.job import JobPlan
 from penstock.core.restart import RestartStrategy, restart_strategy
+from penstock.core.specs import CollectSpec
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.state.page import NO_TIMER
 from penstock.spark.bundle import make_bundle
@@ -60,7 +61,7 @@ class StreamingJob(JobClient):
         # of the job
         self._status = JobStatus.RUNNING
         self._error: PenstockError | None = None
-        self._queues: dict[str, queue.Queue[Any]] = {}
+        self._queues: dict[str, queue.Queue[Any]] = {n: queue.Queue() for n in _collected(plan)}
         self._lock = threading.RLock()
         self._ledger = Ledger(plan, self._deliver, partial(print, flush=True))
         self._started_ms = self._clock.now_ms()
@@ -94,6 +95,7 @@ class StreamingJob(JobClient):
                 delay_ms = self._strategy.next_delay_ms(self._clock.now_ms())
                 if delay_ms is None or self._stopping:
                     raise error
+                self._checkpoint.check_owner()
                 self._status = JobStatus.RESTARTING
                 self.restarts += 1
                 self._clock.sleep_ms(delay_ms)
@@ -117,12 +119,15 @@ class StreamingJob(JobClient):
         """One run of the query; the error it failed with, if it failed."""
         self._control.write(stop=self._stopping)
         run_id = uuid.uuid4().hex
+        self._query, self._finished = None, False
         try:
             self._query = self._start(run_id)
             self._watch(self._query)
             failed: Exception | None = self._query.exception()
         except Exception as error:
             failed = error
+            if self._query is not None and self._query.isActive:
+                self._query.stop()
         self._settle()
         return translate(failed, self._checkpoint.location) if failed is not None else None
 
@@ -137,8 +142,7 @@ class StreamingJob(JobClient):
         )
         self._spark.dataSource.register(source)
         frame: DataFrame = self._spark.readStream.format(source.name()).load()
-        session = frame.sparkSession
-        session.conf.set("spark.sql.shuffle.partitions", str(self._plan.partitions))
+        self._spark.conf.set("spark.sql.shuffle.partitions", str(self._plan.partitions))
         for level in range(1, self._plan.stages + 1):
             frame = frame.groupBy("label").transformWithStateInPandas(
                 StageProcessor(self._bundle, run_id, level), SCHEMA, "append", "none"
@@ -155,7 +159,7 @@ class StreamingJob(JobClient):
         """Release batches as they become durable; stop between batches when asked to, or when the input has ended."""
         while query.isActive:
             with self._lock:
-                if self._ledger.holding and self._checkpoint.committed(self._held_batch):
+                if self._ledger.holding and self._durable(query):
                     self._release()
                     self._time_batch(query)
                 idle = not self._ledger.holding
@@ -176,11 +180,26 @@ class StreamingJob(JobClient):
     def _between_batches(self, query: StreamingQuery) -> bool:
         return self._finished or not query.status["isTriggerActive"]
 
+    def _durable(self, query: StreamingQuery) -> bool:
+        """Whether this very query has committed the batch that is held back.
+
+        That a commit file exists is not enough: it may be another driver's, of the same batch but with other results.
+        """
+        progress = query._jsq.lastProgress()
+        return (
+            progress is not None
+            and progress.batchId() >= self._held_batch
+            and bool(progress.durationMs().containsKey("commitOffsets"))
+        )
+
     def _settle(self) -> None:
-        """The query has ended: what it held back is released if its batch is durable, else forgotten."""
+        """The query has ended: what it held back is released if its batch is durable, else forgotten.
+
+        Nothing is lost if it was durable after all: the next run finds the committables in its state.
+        """
         with self._lock:
             if self._ledger.holding:
-                if self._checkpoint.committed(self._held_batch):
+                if self._query is not None and self._durable(self._query):
                     self._release()
                 else:
                     self._ledger.drop()
@@ -200,6 +219,7 @@ class StreamingJob(JobClient):
             self._note(output)
 
     def _release(self) -> None:
+        self._checkpoint.seal(self._held_batch)
         self._ledger.release()
         self.batches += 1
         self._strategy.note_progress()
@@ -232,8 +252,9 @@ class StreamingJob(JobClient):
         return self._status
 
     def cancel(self) -> None:
-        self._stopping = True
-        self._control.write(stop=True)
+        with self._lock:
+            self._stopping = True
+            self._control.write(stop=True)
         self._thread.join()
 
     def wait(self) -> JobExecutionResult:
@@ -258,5 +279,11 @@ class StreamingJob(JobClient):
         waiting = self._queue(name)
         while (value := waiting.get()) is not _END:
             yield value
+        waiting.put(_END)  # for who asks again
         if self._error is not None:
             raise self._error
+
+
+def _collected(plan: JobPlan) -> list[str]:
+    """Names under which results are collected."""
+    return [op.spec.name for v in plan.vertices for op in v.operators if isinstance(op.spec, CollectSpec)]

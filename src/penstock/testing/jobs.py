@@ -17,8 +17,11 @@ __all__ = ["collect", "local_job"]
 
 
 def collect(stream: DataStream[Any], name: str) -> None:
-    """Gather a stream's records under a name: `job.results[name]` in the local host."""
-    stream._add_sink(f"Collect {name}", CollectSpec(name, False))
+    """Gather a stream's records under a name, in the order of their subtask: `job.results[name]` in the local host."""
+    sink = stream._add_sink(f"Collect {name}", CollectSpec(name, False))
+    parallelism = stream._feeds[0].source.parallelism
+    if parallelism is not None:
+        sink.set_parallelism(parallelism)
 
 
 def local_job(

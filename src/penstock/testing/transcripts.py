@@ -17,7 +17,8 @@ A file holds `functions` (Python text, run with the public names of the library 
 Steps are the methods of a stream: `map`, `flat_map`, `filter`, `key_by` take an expression in `v`, `reduce` one in
 `a` and `b`, `process` an expression that makes a function, `union` names of other streams, `side_output` a tag;
 `parallelism` a number; `rebalance`, `rescale`, `shuffle`, `broadcast`, `global_`, `forward` nothing.
-`watermarks: {delay: 5}` beside `inputs` derives watermarks from timestamps instead of taking them from the script.
+`watermarks: {delay: 5}` beside `inputs` derives watermarks from timestamps instead of taking them from the script;
+`watermarks: none` is for records without timestamps. A function class may stand where an expression is expected.
 Lists stand for tuples.
 """
 
@@ -56,6 +57,7 @@ class Transcript:
     streams: Mapping[str, Sequence[Mapping[str, Any]]]
     expect: Mapping[str, Sequence[Any]]
     in_order: Mapping[str, str]
+    timed: bool
     delay_ms: int | None
     scope: Mapping[str, Any]
 
@@ -87,6 +89,8 @@ class Transcript:
     def _source(self, env: StreamExecutionEnvironment, name: str, given: Any) -> DataStream[Any]:
         channels = given["channels"] if isinstance(given, dict) else [given or []]
         source = ScriptedSource([[_event(e) for e in channel] for channel in channels])
+        if not self.timed:
+            return env.from_source(source, WatermarkStrategy.no_watermarks(), name)
         if self.delay_ms is None:
             return scripted_stream(env, source, name)
         delay = Duration.of_millis(self.delay_ms)
@@ -119,7 +123,9 @@ class Transcript:
             return stream.set_parallelism(argument)  # type: ignore[no-any-return]
         return getattr(stream, verb)()  # type: ignore[no-any-return]
 
-    def _function(self, parameters: str, text: str) -> Callable[..., Any]:
+    def _function(self, parameters: str, text: str) -> Any:
+        if text.partition("(")[0] in self.scope:
+            return self._made(text)
         made: Callable[..., Any] = self._made(f"lambda {parameters}: {text}")
         return made
 
@@ -141,14 +147,15 @@ def _transcript(case: dict[str, Any], scope: Mapping[str, Any]) -> Transcript:
     known = {"name", "rules", "inputs", "streams", "expect", "in_order", "watermarks"}
     if unknown := set(case) - known:
         raise ValueError(f"transcript {case.get('name')!r}: unknown fields {sorted(unknown)}")
-    delay_ms = case["watermarks"]["delay"] if "watermarks" in case else None
+    watermarks = case.get("watermarks", {})
     return Transcript(
         case["name"],
         case["inputs"],
         case.get("streams", {}),
         case["expect"],
         case.get("in_order", {}),
-        delay_ms,
+        watermarks != "none",
+        watermarks["delay"] if isinstance(watermarks, dict) and watermarks else None,
         scope,
     )
 
@@ -174,7 +181,7 @@ def run_local(
 
 
 def run_on_host(transcripts: Sequence[Transcript], host: str, parallelism: int, **conf: Any) -> list[str]:
-    """Run cases as branches of one job on a host (`local`, `bounded`, `streaming`); what differs from what is expected."""
+    """Run cases as branches of one job on a host: `local`, `bounded` or `streaming`; what differs."""
     settings = {"penstock.host": host, PER_RECORD: "true", **{k.replace("__", "."): v for k, v in conf.items()}}
     env = StreamExecutionEnvironment(Configuration(settings)).set_parallelism(parallelism)
     for number, transcript in enumerate(transcripts):

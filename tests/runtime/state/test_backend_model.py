@@ -2,11 +2,13 @@
 
 from collections import defaultdict
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from penstock.runtime.state import collections, handles
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.handles import PagedListState, PagedMapState, PagedReducingState, PagedValueState
 from penstock.runtime.state.page import StoreKeys
@@ -24,6 +26,17 @@ domains = st.sampled_from([EVENT, PROCESSING])
 
 class BackendAgainstDicts(RuleBasedStateMachine):
     """Every rule acts on one key of the backend and on the model alike."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.small = [
+            patch.object(collections, "SEGMENT_BYTES", 1_000),
+            patch.object(handles, "SEGMENT_BYTES", 1_000),
+            patch.object(handles, "INLINE_ENTRIES", 200),
+            patch.object(collections, "BUCKET_ENTRIES", 30),
+        ]
+        for patched in self.small:
+            patched.start()
 
     @initialize(page_bytes=st.sampled_from([40, 300, 12_000]), budget=st.sampled_from([0, 2_000, 1 << 20]))
     def start(self, page_bytes: int, budget: int) -> None:
@@ -65,7 +78,7 @@ class BackendAgainstDicts(RuleBasedStateMachine):
         if added or key in self.model["l"]:
             self.model["l"][key] = [*self.model["l"].get(key, []), *added]
 
-    @rule(key=keys, count=st.integers(2_000, 6_000))
+    @rule(key=keys, count=st.integers(130, 400))
     def append_many(self, key: Any, count: int) -> None:
         self.append(key, list(range(count)))
 
@@ -83,14 +96,14 @@ class BackendAgainstDicts(RuleBasedStateMachine):
         self.map.put(entry, value)
         self.model["m"].setdefault(key, {})[entry] = value
 
-    @rule(key=keys, count=st.integers(1_200, 3_000))
+    @rule(key=keys, count=st.integers(256, 400))
     def put_many(self, key: Any, count: int) -> None:
         self.at(key)
         entries = {f"k{i}": i for i in range(count)}
         self.map.put_all(entries)
         self.model["m"].setdefault(key, {}).update(entries)
 
-    @rule(key=keys, entry=st.one_of(keys, st.integers(0, 3_000).map(lambda i: f"k{i}")))
+    @rule(key=keys, entry=st.one_of(keys, st.integers(0, 400).map(lambda i: f"k{i}")))
     def remove(self, key: Any, entry: Any) -> None:
         self.at(key)
         self.map.remove(entry)
@@ -176,13 +189,15 @@ class BackendAgainstDicts(RuleBasedStateMachine):
             return
         for domain in (EVENT, PROCESSING):
             if self.timers[domain]:
-                assert self.backend.earliest(domain) <= min(self.timers[domain])[0]
+                assert self.backend.earliest(domain) <= min(time for time, _ in self.timers[domain])
 
     def teardown(self) -> None:
         if hasattr(self, "backend"):
             self.restart()
             for key in KEYS:
                 self.look(key)
+        for patched in self.small:
+            patched.stop()
 
 
 TestBackendAgainstDicts = BackendAgainstDicts.TestCase

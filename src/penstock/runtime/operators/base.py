@@ -83,6 +83,11 @@ class Operator:
         self.current_watermark = timestamp
         self.forward_watermark(timestamp)
 
+    @property
+    def sent_watermark(self) -> int:
+        """The last watermark passed on; what those behind it stand at after a restart."""
+        return self.current_watermark
+
     def forward_watermark(self, timestamp: int) -> None:
         self.out.watermark(timestamp)
         for side in self.sides.values():

@@ -123,7 +123,10 @@ class _Timers(TimerService):
 
     def _keyed(self) -> KeyedBackend:
         if self._backend is None:
-            raise ProgramError("Setting timers is only supported on a keyed stream: call key_by before process")
+            desc = self._operator.desc
+            raise ProgramError(
+                f"Operator '{desc.name}' (uid {desc.uid}) sets a timer but its input is not keyed: call key_by first"
+            )
         return self._backend
 
     def _checked(self, timestamp: Any) -> int:

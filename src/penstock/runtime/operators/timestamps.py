@@ -41,6 +41,10 @@ class TimestampsOperator(Operator):
     def restore(self, state: Any) -> None:
         self._largest, self._emitted = state
 
+    @property
+    def sent_watermark(self) -> int:
+        return MAX_WATERMARK if self.current_watermark == MAX_WATERMARK else self._emitted
+
     def snapshot(self) -> Any:
         return None if self._largest == MIN_TIMESTAMP else (self._largest, self._emitted)
 

@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 from itertools import islice
 from typing import Any
 
+from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import stable_hash
 from penstock.runtime.state.page import NO_TIMER, Group, Page, PageId, StoreKeys, Timer
 from penstock.runtime.state.store import StateStore
@@ -19,6 +20,7 @@ __all__ = ["EVENT", "PROCESSING", "KeyedBackend"]
 
 EVENT, PROCESSING = 0, 1
 _PREFETCH = 64
+_BUCKETS_KEPT = 64
 _KEY_WEIGHT = 160
 
 
@@ -49,6 +51,8 @@ class KeyedBackend:
         self._pages: dict[PageId, Page] = {}
         self._groups: dict[int, Group] = {}
         self._blobs: dict[bytes, bytes | None] = {}
+        self._buckets: dict[bytes, dict[Any, Any]] = {}
+        self._changed: set[bytes] = set()
         self.group_timers = group_timers if group_timers is not None else {}
         self._heaps: tuple[list[Any], list[Any]] = ([], [])
         self._far: tuple[list[Any], list[Any]] = ([], [])
@@ -216,10 +220,34 @@ class KeyedBackend:
         return [self._blobs[k] if k in self._blobs else found[k] for k in keys]
 
     def write_blob(self, key: bytes, blob: bytes | None) -> None:
-        """Write (or with None remove) the blob of a large collection."""
+        """Write (or with None remove) the blob of a large collection; buckets go through `bucket`."""
         self._blobs[key] = blob
         if len(self._blobs) >= 256:
             self._flush_blobs()
+
+    def bucket(self, key: bytes, change: bool = False) -> dict[Any, Any]:
+        """A bucket of a large map, decoded once and kept for a while; `change` says that it will be altered."""
+        if key not in self._buckets:
+            if len(self._buckets) >= _BUCKETS_KEPT:
+                self._flush_buckets()
+            blob = self.read_blobs([key])[0]
+            assert blob is not None, "a bucket of a map is missing from the state store"
+            self._buckets[key] = loads(blob)
+        if change:
+            self._changed.add(key)
+        return self._buckets[key]
+
+    def drop_blob(self, key: bytes) -> None:
+        """Remove the blob of a large collection."""
+        self._buckets.pop(key, None)
+        self._changed.discard(key)
+        self.write_blob(key, None)
+
+    def _flush_buckets(self) -> None:
+        for key in self._changed:
+            self.write_blob(key, dumps(self._buckets[key]))
+        self._changed.clear()
+        self._buckets.clear()
 
     def _flush_blobs(self) -> None:
         self.store.put_many((k, b) for k, b in self._blobs.items() if b is not None)
@@ -230,6 +258,7 @@ class KeyedBackend:
 
     def flush(self) -> None:
         """Write every dirty page and directory; called at the end of a batch."""
+        self._flush_buckets()
         self._flush_blobs()
         self._write([p for p in self._pages.values() if p.dirty])
         for page in [p for p in self._pages.values() if not p.stored]:

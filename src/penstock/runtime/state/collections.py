@@ -73,7 +73,7 @@ class SegmentList:
 
     def drop(self, backend: KeyedBackend) -> None:
         for key in self.keys(backend):
-            backend.write_blob(key, None)
+            backend.drop_blob(key)
 
 
 def bucketable(key: Any) -> bool:
@@ -83,6 +83,14 @@ def bucketable(key: Any) -> bool:
     except KeyTypeError:
         return False
     return True
+
+
+def _bucket(key: Any, width: int) -> int:
+    """The bucket of a map key; keys without a stable hash all share the first."""
+    try:
+        return stable_hash(key) % width
+    except KeyTypeError:
+        return 0
 
 
 class BucketMap:
@@ -107,7 +115,7 @@ class BucketMap:
         width = 1 << (2 * len(entries) // BUCKET_ENTRIES).bit_length()
         parts: list[dict[Any, Any]] = [{} for _ in range(width)]
         for key, value in entries.items():
-            parts[stable_hash(key) % width][key] = value
+            parts[_bucket(key, width)][key] = value
         group = backend.group_of(backend.page)
         self.buckets = [group.take_segment() for _ in parts]
         self.count = len(entries)
@@ -115,46 +123,34 @@ class BucketMap:
             backend.write_blob(backend.names.segment(group.number, number), dumps(part))
 
     def _name(self, backend: KeyedBackend, key: Any) -> bytes:
-        number = self.buckets[stable_hash(key) % len(self.buckets)]
+        number = self.buckets[_bucket(key, len(self.buckets))]
         return backend.names.segment(backend.page.ident[0], number)
 
     def get(self, backend: KeyedBackend, key: Any, default: Any) -> Any:
-        return _load(backend.read_blobs([self._name(backend, key)])[0]).get(key, default)
+        return backend.bucket(self._name(backend, key)).get(key, default)
 
     def put(self, backend: KeyedBackend, key: Any, value: Any) -> None:
-        name = self._name(backend, key)
-        bucket = _load(backend.read_blobs([name])[0])
+        bucket = backend.bucket(self._name(backend, key), change=True)
         self.count += key not in bucket
         bucket[key] = value
-        backend.write_blob(name, dumps(bucket))
         if self.count > 2 * BUCKET_ENTRIES * len(self.buckets):
             entries = dict(self.items(backend))
             self.drop(backend)
             self._rebuild(backend, entries)
 
     def remove(self, backend: KeyedBackend, key: Any) -> None:
-        name = self._name(backend, key)
-        bucket = _load(backend.read_blobs([name])[0])
+        bucket = backend.bucket(self._name(backend, key), change=True)
         if bucket.pop(key, bucket) is not bucket:
             self.count -= 1
-            backend.write_blob(name, dumps(bucket))
 
     def names(self, backend: KeyedBackend) -> list[bytes]:
         return [backend.names.segment(backend.page.ident[0], n) for n in self.buckets]
 
     def items(self, backend: KeyedBackend) -> Iterator[tuple[Any, Any]]:
-        """All entries, still encoded, a few buckets in memory at a time."""
-        names = self.names(backend)
-        for start in range(0, len(names), _READ_AHEAD):
-            for blob in backend.read_blobs(names[start : start + _READ_AHEAD]):
-                yield from _load(blob).items()
+        """All entries, still encoded, one bucket after the other."""
+        for name in self.names(backend):
+            yield from list(backend.bucket(name).items())
 
     def drop(self, backend: KeyedBackend) -> None:
         for name in self.names(backend):
-            backend.write_blob(name, None)
-
-
-def _load(blob: bytes | None) -> dict[Any, Any]:
-    assert blob is not None, "a bucket of a map is missing from the state store"
-    loaded: dict[Any, Any] = loads(blob)
-    return loaded
+            backend.drop_blob(name)

@@ -1,0 +1,73 @@
+"""``python -m benchmarks``: measure, compare, print; with ``--record``, keep."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks import report
+from benchmarks.jobs import JOBS
+from benchmarks.machine import cores, describe
+from benchmarks.model import Job
+from benchmarks.peers import PEERS
+from benchmarks.schedule import measure
+
+ROUNDS, QUICK_ROUNDS = 5, 2
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 if every peer ran and answered rightly and no requirement was missed."""
+    options = _options(arguments)
+    if os.getloadavg()[0] > cores() / 4:
+        print(f"warning: the load is {os.getloadavg()[0]:.1f} already; numbers will be worse than they are")
+    names = [options.only] if options.only else list(JOBS)
+    records = [_run(JOBS[name], options) for name in names]
+    return 1 if any(map(_bad, records)) else 0
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="smaller inputs, two rounds")
+    parser.add_argument("--only", choices=list(JOBS), metavar="JOB", help=f"one of {', '.join(JOBS)}")
+    parser.add_argument("--peers", type=_peers, metavar="A,B", help=f"some of {', '.join(PEERS)}")
+    parser.add_argument("--case", metavar="TEXT", help="only cases whose name begins with this")
+    parser.add_argument("--rounds", type=int, help=f"rounds, instead of {ROUNDS} ({QUICK_ROUNDS} if quick)")
+    parser.add_argument("--record", action="store_true", help="write benchmarks/records and RESULTS.md")
+    return parser.parse_args(arguments)
+
+
+def _peers(text: str) -> list[str]:
+    names = text.split(",")
+    unknown = [name for name in names if name not in PEERS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no such peer: {', '.join(unknown)}; there are {', '.join(PEERS)}")
+    return names
+
+
+def _run(job: Job, options: argparse.Namespace) -> dict[str, Any]:
+    trials = [
+        trial
+        for trial in job.trials(options.quick)
+        if (options.peers is None or trial.peer in options.peers)
+        and (options.case is None or trial.case.startswith(options.case))
+    ]
+    rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
+    machine = describe()
+    measured = measure(job, trials, rounds, lambda line: print(line, flush=True))
+    record = report.record_of(job, measured, machine, options.quick)
+    print(f"\n{report.screen(record)}\n", flush=True)
+    if options.record:
+        report.write(record)
+    return record
+
+
+def _bad(record: dict[str, Any]) -> bool:
+    failed = any(result["failure"] is not None for result in record["results"])
+    return failed or any(wanted["verdict"] == "NOT MET" for wanted in record["requirements"])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,162 @@
+"""The job: a running sum per key, ``KeyedProcessFunction`` + ``ValueState``, steady state.
+
+For every record: new sum = state[key] + value; update the state; emit (key, new sum). Whatever is emitted is counted
+and added to a checksum, which must be that of a plain loop over the same records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cache, partial
+
+from benchmarks.inputs import Answer, expected_per_batch, expected_per_record
+from benchmarks.model import RATE, Job, Ref, Requirement, Trial
+from benchmarks.params import SumParams
+from benchmarks.peers import (
+    BYTEWAX,
+    FLINK_PROCESS,
+    FLINK_THREAD,
+    LOOP,
+    PENSTOCK,
+    SPARK_SQL,
+    TWS_PANDAS,
+    TWS_ROW,
+)
+
+K3, K5, K6 = 10**3, 10**5, 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much a peer gets: so many batches (for micro-batch peers of one size in a case), so many of them warm-up."""
+
+    warmup: int
+    counted: int
+    batch: int | None = None
+
+
+BATCH = {K3: 250_000, K5: 250_000, K6: 1_000_000}
+"""Records in a micro-batch: the same for all Spark peers of a case."""
+
+STREAM = 10_000
+"""The unit in which the sizes of the other peers are given."""
+
+FULL: dict[int, dict[str, Size]] = {
+    K3: {
+        PENSTOCK: Size(4, 6),
+        TWS_ROW: Size(2, 3),
+        TWS_PANDAS: Size(2, 3),
+        SPARK_SQL: Size(4, 6),
+        FLINK_PROCESS: Size(10, 20, STREAM),
+        FLINK_THREAD: Size(10, 30, STREAM),
+        BYTEWAX: Size(100, 200, STREAM),
+        LOOP: Size(100, 200, STREAM),
+    },
+    K5: {
+        PENSTOCK: Size(4, 6),
+        TWS_ROW: Size(1, 2),
+        SPARK_SQL: Size(4, 6),
+        FLINK_THREAD: Size(20, 30, STREAM),
+        BYTEWAX: Size(100, 200, STREAM),
+        LOOP: Size(100, 200, STREAM),
+    },
+    K6: {
+        PENSTOCK: Size(4, 5),
+        SPARK_SQL: Size(4, 5),
+        FLINK_THREAD: Size(20, 30, STREAM),
+        BYTEWAX: Size(150, 150, STREAM),
+        LOOP: Size(150, 150, STREAM),
+    },
+}
+
+QUICK: dict[int, dict[str, Size]] = {
+    K3: {
+        PENSTOCK: Size(2, 3),
+        TWS_ROW: Size(1, 1),
+        TWS_PANDAS: Size(1, 1),
+        SPARK_SQL: Size(2, 3),
+        FLINK_PROCESS: Size(3, 7, STREAM),
+        FLINK_THREAD: Size(3, 7, STREAM),
+        BYTEWAX: Size(20, 40, STREAM),
+        LOOP: Size(20, 40, STREAM),
+    },
+    K5: {
+        PENSTOCK: Size(2, 3),
+        TWS_ROW: Size(1, 1),
+        SPARK_SQL: Size(2, 3),
+        FLINK_THREAD: Size(3, 7, STREAM),
+        BYTEWAX: Size(20, 40, STREAM),
+        LOOP: Size(20, 40, STREAM),
+    },
+    K6: {
+        PENSTOCK: Size(2, 2),
+        SPARK_SQL: Size(2, 2),
+        FLINK_THREAD: Size(3, 7, STREAM),
+        BYTEWAX: Size(50, 50, STREAM),
+        LOOP: Size(50, 50, STREAM),
+    },
+}
+
+
+def _case(keys: int) -> str:
+    return f"{keys:,} keys"
+
+
+def _trials(quick: bool) -> list[Trial]:
+    sizes = QUICK if quick else FULL
+    return [_trial(keys, peer, size) for keys, peers in sizes.items() for peer, size in peers.items()]
+
+
+def _trial(keys: int, peer: str, size: Size) -> Trial:
+    batch = size.batch or BATCH[keys]
+    params = SumParams(keys, (size.warmup + size.counted) * batch, size.warmup * batch, batch)
+    return Trial(_case(keys), peer, asdict(params), _expected(peer, params))
+
+
+def _expected(peer: str, params: SumParams) -> Callable[[], Answer]:
+    if peer == SPARK_SQL:
+        return partial(_per_batch, params.batches, params.batch_records, params.keys)
+    return partial(_per_record, params.records, params.keys)
+
+
+_per_batch = cache(expected_per_batch)
+_per_record = cache(expected_per_record)
+
+
+def _requirements(text: str, bounds: dict[int, float], *peers: str) -> tuple[Requirement, ...]:
+    return tuple(
+        Requirement(
+            f"at least {bound:g}× {text} at {_case(keys)}",
+            Ref(_case(keys), PENSTOCK, RATE),
+            tuple(Ref(_case(keys), peer, RATE) for peer in peers),
+            bound,
+            at_least=True,
+        )
+        for keys, bound in bounds.items()
+    )
+
+
+RUNNING_SUM = Job(
+    name="running-sum",
+    title="Keyed running sum, steady state",
+    metric=RATE,
+    trials=_trials,
+    requirements=(
+        *_requirements("hand-written transformWithState", {K3: 5, K5: 30}, TWS_ROW, TWS_PANDAS),
+        *_requirements("PyFlink (the better mode)", {K3: 25, K5: 25, K6: 25}, FLINK_PROCESS, FLINK_THREAD),
+        *_requirements("Bytewax", {K3: 0.8, K5: 1.5, K6: 3}, BYTEWAX),
+        *_requirements("Spark's native SQL", {K3: 0.4, K5: 0.7, K6: 1.8}, SPARK_SQL),
+    ),
+    notes=(
+        "Records in a micro-batch, the same for all Spark peers: "
+        + ", ".join(f"{batch:,} at {_case(keys)}" for keys, batch in BATCH.items())
+        + ". Spark peers and Penstock: batch size by the median time of a batch, after warm-up batches. The others: "
+        "records after the warm-up by the time they took to arrive at the consumer.",
+        "Spark's native SQL emits one row for each key that a batch touched, all others one for each record.",
+        "Left out for their time: transformWithState with pandas at 100,000 keys and both forms at 1,000,000; "
+        "PyFlink's process mode at 100,000 keys and more (over two minutes for 100,000 records).",
+        "Penstock and PyFlink compute keys from indices in Python as part of the job, the Spark peers in the JVM; "
+        "Bytewax and the loop find their input in memory. Bytewax, PyFlink and the loop keep nothing durable.",
+    ),
+)

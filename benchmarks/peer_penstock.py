@@ -1,0 +1,236 @@
+"""Penstock, through the names a program uses: a generator, ``key_by``, a ``KeyedProcessFunction``, a sink.
+
+Streaming host, parallelism = cores, every micro-batch a checkpoint. The sink's writers count and add up what arrives;
+their committables carry the sums to the driver, so that the answer is made of committed batches only.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.disk import BytesWritten
+from benchmarks.inputs import NOTHING, WEIGHT, Answer, record
+from benchmarks.job_growth import growth_record
+from benchmarks.job_long_list import key_metrics
+from benchmarks.machine import cores
+from benchmarks.model import BATCH_MS, BYTES, RATE, Outcome
+from benchmarks.params import EmptyBatchParams, GrowthParams, LongListParams, SumParams
+from benchmarks.penstock_runtime import runtime
+from benchmarks.worker import serve
+from penstock.common import Configuration, Types, WatermarkStrategy
+from penstock.core.client import JobClient
+from penstock.core.source import Position, SourceClock
+from penstock.datastream import (
+    CommitRequest,
+    Committer,
+    KeyedProcessFunction,
+    RuntimeContext,
+    Sink,
+    SinkWriter,
+    StreamExecutionEnvironment,
+    SupportsCommitter,
+)
+from penstock.datastream.connectors.datagen import DataGeneratorSource
+from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
+
+# -- the program ------------------------------------------------------------------------------------------
+
+
+class Sum(KeyedProcessFunction):
+    """The job."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.total = runtime_context.get_state(ValueStateDescriptor("total", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterator[tuple[int, int]]:
+        total = (self.total.value() or 0) + value[1]
+        self.total.update(total)
+        yield value[0], total
+
+
+class Gather(KeyedProcessFunction):
+    """Appends to the key's list; at record number ``records`` reads it and emits its size and sum."""
+
+    def __init__(self, records: int) -> None:
+        self.records = records
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.items = runtime_context.get_list_state(ListStateDescriptor("items", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterator[tuple[int, int]]:
+        if value[1] < self.records:
+            self.items.add(value[1])
+        elif value[1] == self.records:
+            found = list(self.items.get())
+            yield len(found), sum(found)
+
+
+class SteppedSource(DataGeneratorSource):
+    """A generator with batches of the sizes that it is told: of ``first`` records up to ``until``, then of ``then``."""
+
+    def __init__(self, function: Callable[[int], Any], count: int, until: int, first: int, then: int) -> None:
+        super().__init__(function, count)
+        self.until, self.first, self.then = until, first, then
+
+    def advance(
+        self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
+    ) -> Position:
+        until = self.until // splits
+        limit = min(self.first // splits, until - start.at) if start.at < until else self.then // splits
+        return super().advance(split, splits, start, base, limit, clock)
+
+
+# -- the consumer -----------------------------------------------------------------------------------------
+
+
+class CountingWriter(SinkWriter):
+    """Counts and adds up the records of one batch and subtask."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.emitted = self.checksum = 0
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        self.write_all([value], None)
+
+    def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+        self.emitted += len(values)
+        self.checksum += sum([key * WEIGHT ^ total for key, total in values])
+
+    def prepare_commit(self) -> list[Any]:
+        return [(self.name, self.emitted, self.checksum)]
+
+
+class CountingCommitter(Committer):
+    """One file for each batch and subtask; to commit again writes the same again."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        for request in requests:
+            name, emitted, checksum = request.get_committable()
+            Path(self.folder, name).write_text(json.dumps([emitted, checksum]))
+
+
+class CountingSink(Sink, SupportsCommitter):
+    """Two-phase, like every sink of Penstock."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def create_writer(self, context: Any) -> SinkWriter:
+        return CountingWriter(f"{context.batch_id}-{context.subtask_index}")
+
+    def create_committer(self) -> Committer:
+        return CountingCommitter(self.folder)
+
+    def answer(self) -> Answer:
+        """Of all batches committed so far."""
+        return sum((Answer(*json.loads(path.read_text())) for path in Path(self.folder).iterdir()), NOTHING)
+
+
+# -- running it -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A job under way, where its checkpoint is, and what it has committed."""
+
+    client: JobClient
+    checkpoint: Path
+    sink: CountingSink
+
+    def finish(self) -> list[float]:
+        """Wait for the end; how long each batch took, in ms, from its trigger to its commit."""
+        return [float(ms) for ms in self.client.wait().metrics["batch_ms"]]
+
+
+def start(source: DataGeneratorSource, function: KeyedProcessFunction, batch_records: int) -> Started:
+    """Start the program on the streaming host. Each of the source's splits gives its share of a batch."""
+    checkpoint, sink = Path(tempfile.mkdtemp()), CountingSink(tempfile.mkdtemp())
+    settings = {
+        "penstock.host": "streaming",
+        "execution.checkpointing.dir": str(checkpoint),
+        "penstock.batch.max-records": batch_records // cores(),
+    }
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration(settings))
+    env.set_parallelism(cores())
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "records")
+    stream.key_by(itemgetter(0)).process(function).sink_to(sink)
+    return Started(env.execute_async("benchmark"), checkpoint, sink)
+
+
+def versions() -> dict[str, str]:
+    """Of Spark, Java and Penstock."""
+    from pyspark.sql import SparkSession
+
+    from benchmarks.spark_query import versions as of_spark
+    from penstock import __version__
+
+    spark = SparkSession.getActiveSession()
+    return {"penstock": __version__, **(of_spark(spark) if spark is not None else {})}
+
+
+# -- the jobs ---------------------------------------------------------------------------------------------
+
+
+def running_sum(params: SumParams) -> Outcome:
+    """Records by the median time of a batch."""
+    keys = params.keys
+    job = start(DataGeneratorSource(lambda index: record(index, keys), params.records), Sum(), params.batch_records)
+    times = job.finish()
+    rate = params.batch_records * 1000 / median(times[params.warmup_batches :])
+    return Outcome({RATE: rate}, job.sink.answer(), times, versions())
+
+
+def empty_batch(params: EmptyBatchParams) -> Outcome:
+    """The median time of a batch."""
+    count = params.batch_records * params.batches
+    job = start(DataGeneratorSource(lambda index: record(index, 1000), count), Sum(), params.batch_records)
+    times = job.finish()
+    return Outcome({BATCH_MS: median(times[params.warmup_batches :])}, job.sink.answer(), times, versions())
+
+
+def growth(params: GrowthParams) -> Outcome:
+    """The median time of a small batch, and what the checkpoint grew by for each of its records."""
+    keys, small = params.state_keys, params.batch_records
+    source = SteppedSource(
+        lambda index: growth_record(index, keys), keys + small * params.batches, keys, params.fill_records, small
+    )
+    job = start(source, Sum(), params.fill_records)
+    fill = -(-keys // params.fill_records)
+    written = BytesWritten(job.checkpoint)
+    written.watch(job.client, fill + params.warmup_batches)
+    times = job.finish()
+    counted = times[fill + params.warmup_batches :]
+    per_record = written.since() / (len(counted) * small)
+    return Outcome({BATCH_MS: median(counted), BYTES: per_record}, job.sink.answer(), times, versions())
+
+
+def long_list(params: LongListParams) -> Outcome:
+    """One batch more than asked for reads the list; it is not measured."""
+    records = params.batch_records * params.batches
+    source = DataGeneratorSource(lambda index: (0, index), records + params.batch_records)
+    job = start(source, Gather(records), params.batch_records)
+    times = job.finish()[: params.batches]
+    return Outcome(key_metrics(times), job.sink.answer(), times, versions())
+
+
+if __name__ == "__main__":
+    serve(
+        {
+            "running-sum": running_sum,
+            "empty-batch": empty_batch,
+            "growth": growth,
+            "long-list": long_list,
+            "runtime": runtime,
+        }
+    )

@@ -222,9 +222,9 @@ def hot_items(env: StreamExecutionEnvironment, clicks: Source) -> tuple[DataStre
 
 def main(arguments: list[str] | None = None) -> int:
     args = _arguments(arguments)
-    folder = Path(args.checkpoint)
-    if args.fresh:
-        shutil.rmtree(folder, ignore_errors=True)
+    folder = _folder(args)
+    if args.fresh and (folder / "penstock" / "job.json").exists():
+        shutil.rmtree(folder)
     print(_styled("1", f"Clicks of a web shop, {args.rate:,} a second, on an embedded Spark."))
     print(_opening(folder), flush=True)
     try:
@@ -246,8 +246,14 @@ def _arguments(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--forever", action="store_true", help="run until Ctrl-C")
     parser.add_argument("--fresh", action="store_true", help="start over instead of going on where it stopped")
     parser.add_argument("--rate", type=int, default=CLICKS_PER_SECOND, metavar="N", help="clicks a second")
-    parser.add_argument("--checkpoint", default=".penstock/demo", metavar="DIR", help="default: .penstock/demo")
+    parser.add_argument("--checkpoint", metavar="DIR", help="where progress is kept (default: .penstock/demo)")
     return parser.parse_args(arguments)
+
+
+def _folder(args: argparse.Namespace) -> Path:
+    """Event time follows from index and rate, so another rate is another stream."""
+    name = "demo" if args.rate == CLICKS_PER_SECOND else f"demo-{args.rate}"
+    return Path(args.checkpoint or f".penstock/{name}")
 
 
 def _last_batch(folder: Path) -> int:

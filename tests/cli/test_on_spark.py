@@ -40,9 +40,12 @@ def _run_and_interrupt(job: Path, checkpoint: Path) -> list[int]:
     """The numbers printed until Ctrl-C."""
     process = _penstock("run", str(job), "-p", "1", "--checkpoint", str(checkpoint), "--host", "streaming")
     assert process.stdout is not None
+    assert process.stderr is not None
+    # not communicate(): it would forget what readline() has read ahead
     first = process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    rest, err = process.communicate(timeout=120)
+    rest, err = process.stdout.read(), process.stderr.read()
+    process.wait(timeout=60)
     assert (process.returncode, err) == (130, "Stopped.\n"), err
     assert rest.endswith("went on\n")
     return [int(n) for n in re.findall(r"Seen\(number=(\d+)\)", first + rest)]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import uuid
-from hashlib import blake2b
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from penstock._version import __version__
-from penstock.core.errors import CheckpointError, DamagedCheckpointError, ForeignCheckpointError
+from penstock.core.errors import CheckpointError, ForeignCheckpointError
 from penstock.core.job import JobPlan
-from penstock.spark.offsets import intact
+from penstock.spark.damage import check_logs, damaged, digest
 
 __all__ = ["Checkpoint"]
 
@@ -32,6 +31,7 @@ class Checkpoint:
         root = self._path(location)
         self._fs = root.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
         self._io = jvm.org.apache.commons.io.IOUtils
+        self._crc = jvm.java.util.zip.CRC32C
         self.location: str = self._fs.makeQualified(root).toString()
         self._token = uuid.uuid4().hex
 
@@ -47,17 +47,29 @@ class Checkpoint:
 
     def batches(self, log: str) -> list[int]:
         """Numbers of the batches in a log (`offsets` or `commits`)."""
-        if not self.exists(log):
+        return sorted(int(n) for n in self.names(log) if n.isdigit())
+
+    def names(self, folder: str) -> list[str]:
+        """What a folder holds, sorted; nothing if it does not exist."""
+        if not self.exists(folder):
             return []
-        names = [status.getPath().getName() for status in self._fs.listStatus(self._at(log))]
-        return sorted(int(n) for n in names if n.isdigit())
+        return sorted(status.getPath().getName() for status in self._fs.listStatus(self._at(folder)))
 
     def read(self, name: str) -> str:
+        return self.read_bytes(name).decode("utf-8", "surrogateescape")
+
+    def read_bytes(self, name: str) -> bytes:
         stream = self._fs.open(self._at(name))
         try:
-            return bytes(self._io.toByteArray(stream)).decode("utf-8", "surrogateescape")
+            return bytes(self._io.toByteArray(stream))
         finally:
             stream.close()
+
+    def crc32c(self, data: bytes) -> int:
+        """The checksum that Spark writes beside the files of its state."""
+        crc = self._crc()
+        crc.update(bytearray(data))
+        return int(crc.getValue())
 
     def write(self, name: str, text: str) -> None:
         """Write whole or not at all."""
@@ -155,76 +167,3 @@ def _difference(location: str, found: dict[str, Any], now: dict[str, Any], keys:
         f"The checkpoint {location} does not fit this program: {what}. Run the program that wrote it, "
         "or choose another checkpoint folder"
     )
-
-
-# -- damage ------------------------------------------------------------------------------------------
-
-
-def digest(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-
-
-def damaged(location: str, name: str, what: str) -> DamagedCheckpointError:
-    return DamagedCheckpointError(
-        f"The checkpoint is damaged: {location}/{name}: {what}. "
-        "Restore the file from a copy, or start from a new checkpoint folder"
-    )
-
-
-def check_logs(checkpoint: Checkpoint, plan: JobPlan) -> None:
-    """Refuse logs with holes or altered entries: Spark would silently start from another batch, or from nothing.
-
-    A predecessor's JVM may still be writing, so commits are listed before and after offsets.
-    """
-    _check_seal(checkpoint)
-    before, offsets, after = (checkpoint.batches(log) for log in ("commits", "offsets", "commits"))
-    begun, committed = max(offsets, default=-1), max(before, default=-1)
-    if committed not in (-1, *offsets):
-        raise damaged(checkpoint.location, f"offsets/{committed}", "is missing although the batch was committed")
-    if begun > 0 and begun - 1 not in offsets:
-        raise damaged(checkpoint.location, f"offsets/{begun - 1}", f"is missing although batch {begun} was begun")
-    if max(after, default=-1) < begun - 1:
-        raise damaged(checkpoint.location, f"commits/{begun - 1}", f"is missing although batch {begun} was begun")
-    _check_offsets(checkpoint, offsets[-2:])
-    if committed >= 0:
-        _check_commit(checkpoint, committed, plan)
-
-
-def _check_seal(checkpoint: Checkpoint) -> None:
-    sealed = checkpoint.read_seal()
-    for name, expected in sealed[1].items() if sealed is not None else ():
-        if not checkpoint.exists(name):
-            raise damaged(checkpoint.location, name, "is missing although the results of its batch are out")
-        if digest(checkpoint.read(name)) != expected:
-            raise damaged(checkpoint.location, name, "has been altered")
-
-
-def _check_offsets(checkpoint: Checkpoint, batch_ids: list[int]) -> None:
-    """Each must be whole; and their settings, which Spark takes over from the last one, must not have changed."""
-    settings = [_read_offset(checkpoint, batch_id) for batch_id in batch_ids]
-    if any(len(s) == len(settings[0]) and s != settings[0] for s in settings):
-        raise damaged(checkpoint.location, f"offsets/{batch_ids[-1]}", "its settings are not those of the batch before")
-
-
-def _read_offset(checkpoint: Checkpoint, batch_id: int) -> dict[str, str]:
-    name = f"offsets/{batch_id}"
-    try:
-        version, meta, positions = checkpoint.read(name).splitlines()
-        if version != "v1" or not intact(json.loads(positions)):
-            raise ValueError("the checksum of its positions does not match")
-        return dict(json.loads(meta)["conf"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise damaged(checkpoint.location, name, str(error)) from None
-
-
-def _check_commit(checkpoint: Checkpoint, batch_id: int, plan: JobPlan) -> None:
-    """The commit must name the state of every stage and partition: for one it does not name Spark begins anew."""
-    name = f"commits/{batch_id}"
-    try:
-        version, body = checkpoint.read(name).splitlines()
-        ids = json.loads(body).get("stateUniqueIds") or {}
-        found = {stage: len(parts) for stage, parts in ids.items()}
-        if version != "v2" or found != {str(stage): plan.partitions for stage in range(plan.stages)}:
-            raise ValueError("it does not name the state of every stage and partition")
-    except (ValueError, AttributeError, TypeError) as error:
-        raise damaged(checkpoint.location, name, str(error)) from None

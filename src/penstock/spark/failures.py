@@ -15,6 +15,7 @@ _DAMAGE = re.compile(
     r"|does not exist|Incomplete log file|MALFORMED|UNEXPECTED_(?:FILE|CHECKPOINT)|EOFException|StreamCorrupted"
     r"|STATE_STORE|magic|ZipException|JsonParse|MISSING_METADATA|Unable to read|batch \d+ doesn't exist",
 )
+_NOISE = re.compile(r"\s|\.\.\. \d+ more|(JVM|Driver) stacktrace|Traceback|An exception was raised by the Python Proxy")
 _PATH = re.compile(r"(?:file:)?(/[^\s'\",()\[\]]+)")
 
 
@@ -46,10 +47,10 @@ def _damaged_file(text: str, checkpoint: str) -> str | None:
 
 
 def _telling(text: str) -> str:
-    """The lines that say something, without frames."""
-    lines = [line for line in text.splitlines() if line.strip() and not re.match(r"\s*(at |\.\.\. \d+ more)", line)]
-    kept = [line for line in lines if not line.startswith(("JVM stacktrace", "Driver stacktrace"))][:25]
-    return "\n".join(kept)
+    """The lines that say something: the causes if there are any; no frames, neither Java's nor Python's."""
+    lines = [line for line in text.splitlines() if line.strip() and not _NOISE.match(line)]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return "\n".join(list(dict.fromkeys(causes))[-3:] or lines[:25])
 
 
 def _whole(text: str) -> str:

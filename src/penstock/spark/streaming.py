@@ -19,7 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
-from penstock.core.errors import PenstockError
+from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError
 from penstock.core.job import JobPlan
 from penstock.core.restart import RestartStrategy, restart_strategy
 from penstock.core.specs import CollectSpec
@@ -27,6 +27,7 @@ from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.state.page import NO_TIMER
 from penstock.spark.bundle import make_bundle
 from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.damage import check_state
 from penstock.spark.failures import translate
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.processor import StageProcessor
@@ -129,7 +130,17 @@ class StreamingJob(JobClient):
             if self._query is not None and self._query.isActive:
                 self._query.stop()
         self._settle()
-        return translate(failed, self._checkpoint.location) if failed is not None else None
+        return self._explain(failed) if failed is not None else None
+
+    def _explain(self, failed: Exception) -> PenstockError:
+        """The error to show; when Spark could not load state and does not say why, the file that is damaged."""
+        error = translate(failed, self._checkpoint.location)
+        if isinstance(error, JobFailedError) and "CANNOT_LOAD_STATE_STORE" in str(failed):
+            try:
+                check_state(self._checkpoint)
+            except DamagedCheckpointError as damage:
+                return damage
+        return error
 
     def _start(self, run_id: str) -> StreamingQuery:
         source = intake_source(

@@ -83,6 +83,7 @@ class KeyedBackend:
         if self._weight > self._budget_bytes * 3 // 4:
             self._touch(wanted)
             if self._weight > self._budget_bytes:
+                self._split_large(wanted)
                 self._evict()
 
     def select(self, key: Any) -> None:
@@ -350,6 +351,12 @@ class KeyedBackend:
     def _touch(self, keys: Iterable[Any]) -> None:
         for key in keys:
             self.page_of[key].used = self._tick
+
+    def _split_large(self, wanted: set[Any]) -> None:
+        """Write large pages through, which splits them: else one that every chunk uses grows and is never dropped."""
+        self._write([p for p in self._pages.values() if p.dirty and p.weight > 2 * self._page_bytes])
+        self._sweep()
+        self._load_keys(wanted.difference(self.page_of))
 
     def _evict(self) -> None:
         """Write through and drop the pages used least recently, down to half the budget; never those in use."""

@@ -1,0 +1,1 @@
+"""Checkpoints that are damaged, or not this job's (F8)."""

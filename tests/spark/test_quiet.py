@@ -1,0 +1,32 @@
+"""The JVM's greetings are kept away; everything else gets through. No JVM is started here."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from penstock.spark.quiet import quiet_start
+
+CHILD = """
+import sys
+print("WARNING: Using incubator modules: jdk.incubator.vector", file=sys.stderr)
+print("a user's own words\\n", file=sys.stderr)
+print("Starting Streaming TransformWithStateInPandas Python worker.\\n", file=sys.stderr)
+print("WARNING: something else", file=sys.stderr)
+print("no newline", end="", file=sys.stderr)
+"""
+
+
+def test_known_noise_is_dropped_and_the_rest_passes(capfd: pytest.CaptureFixture[str]) -> None:
+    """P9: noise is not shown; what a user function writes to standard error is."""
+    with quiet_start():
+        subprocess.run([sys.executable, "-c", CHILD], check=True)
+    os.write(2, b"|after\n")
+    for thread in threading.enumerate():
+        if thread.name == "penstock-stderr":
+            thread.join(10)
+    shown = capfd.readouterr().err
+    assert sorted(shown.replace("|after\n", "")) == sorted("a user's own words\n\nWARNING: something else\nno newline")
+    assert "|after\n" in shown

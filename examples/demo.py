@@ -206,15 +206,19 @@ class Rank(KeyedProcessFunction):
         yield HotItems(timestamp + 1, sum(views for _, views in items), tuple(top))
 
 
-def hot_items(env: StreamExecutionEnvironment, clicks: Source) -> tuple[DataStream, DataStream]:
-    """The pipeline: rankings and alerts."""
+def guarded(env: StreamExecutionEnvironment, clicks: Source) -> tuple[DataStream, DataStream]:
+    """Views, and the alerts that were raised on the way."""
     event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(DELAY_MS))
     event_time = event_time.with_timestamp_assigner(lambda click, _: click.at_ms)
-    stream = env.from_source(clicks, event_time, "clicks")
+    stream = env.from_source(clicks, event_time, "clicks").uid("clicks")
     views = stream.key_by(lambda click: click.user).process(Guard()).name("guard").uid("guard")
+    return views, views.get_side_output(ALERTS)
+
+
+def hot_items(views: DataStream) -> DataStream:
+    """The most viewed items of the last minute, every five seconds."""
     counted = views.key_by(lambda click: click.item).process(CountViews()).name("count views").uid("count-views")
-    ranked = counted.key_by(lambda views: views.end_ms).process(Rank()).name("rank").uid("rank").set_parallelism(1)
-    return ranked, views.get_side_output(ALERTS)
+    return counted.key_by(lambda views: views.end_ms).process(Rank()).name("rank").uid("rank").set_parallelism(1)
 
 
 # -- running it -------------------------------------------------------------------------------------------
@@ -271,9 +275,9 @@ def _start(folder: Path, rate: int) -> JobClient:
     conf = Configuration().set_string("execution.checkpointing.dir", str(folder))
     env = StreamExecutionEnvironment.get_execution_environment(conf).set_parallelism(2)
     source = DataGeneratorSource(Clicks(rate), rate_limiter_strategy=RateLimiterStrategy.per_second(rate))
-    ranked, alerts = hot_items(env, source)
-    ranked.print().set_parallelism(1)
-    alerts.print().name("alerts").set_parallelism(1)
+    views, alerts = guarded(env, source)
+    alerts.print().name("alerts").uid("alerts").set_parallelism(1)
+    hot_items(views).print().uid("rankings").set_parallelism(1)
     return env.execute_async("hot items")
 
 

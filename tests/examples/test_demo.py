@@ -10,7 +10,20 @@ from pathlib import Path
 import pytest
 
 from examples import demo
-from examples.demo import LIMITS, PANE_MS, TOP, VIEW, WINDOW_MS, Alert, Click, Clicks, HotItems, hot_items, pane_end
+from examples.demo import (
+    LIMITS,
+    PANE_MS,
+    TOP,
+    VIEW,
+    WINDOW_MS,
+    Alert,
+    Click,
+    Clicks,
+    HotItems,
+    guarded,
+    hot_items,
+    pane_end,
+)
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.testing import LocalJob, collect, local_job
@@ -21,9 +34,9 @@ PER_SECOND, COUNT = 1_000, 17_000
 
 def _job(parallelism: int) -> LocalJob:
     env = StreamExecutionEnvironment.get_execution_environment()
-    ranked, alerts = hot_items(env, DataGeneratorSource(Clicks(PER_SECOND), COUNT))
-    collect(ranked, "ranked")
+    views, alerts = guarded(env, DataGeneratorSource(Clicks(PER_SECOND), COUNT))
     collect(alerts, "alerts")
+    collect(hot_items(views), "ranked")
     return local_job(env, parallelism)
 
 

@@ -18,7 +18,7 @@ from tests.kill.job import JobOptions
 from tests.kill.moments import PAUSES, Moment, spell
 from tests.kill.processes import Process, alive, below, executors, jvm_of, kill, python_workers, wait_for, wait_gone
 
-__all__ = ["Kill", "KilledJob", "Target", "pause_for"]
+__all__ = ["QUICK_JVM", "ROOT", "Kill", "KilledJob", "Target", "pause_for"]
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300.0
@@ -95,7 +95,7 @@ class KilledJob:
         self._driver = subprocess.Popen(
             [sys.executable, "-m", "tests.kill.job", *self.options.to_arguments()],
             cwd=ROOT,
-            env={**os.environ, **_QUICK_JVM, PAUSES: pauses, **self.environment},
+            env={**os.environ, **QUICK_JVM, PAUSES: pauses, **self.environment},
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
@@ -110,6 +110,12 @@ class KilledJob:
             raise AssertionError(f"the job has not finished within {seconds} s\n{self.log()}") from None
         assert code == 0, f"the job ended with {code}\n{self.log()}"
 
+    def give_up(self, seconds: float = PATIENCE) -> str:
+        """Wait for a driver that must not end well; what it said."""
+        code = self._running().wait(seconds)
+        assert code != 0, f"the job ended well\n{self.log()}"
+        return self.log()
+
     def close(self) -> None:
         """Leave no process behind."""
         if self._driver is not None and self._driver.poll() is None:
@@ -122,7 +128,7 @@ class KilledJob:
 
     def log(self) -> str:
         """The end of what the driver has said."""
-        return Path(self.options.folder, "log").read_text(errors="replace")[-4_000:]
+        return Path(self.options.folder, "log").read_text(errors="replace")[-20_000:]
 
     @property
     def running(self) -> bool:
@@ -168,9 +174,18 @@ class KilledJob:
         """Any, unless one is stretched: then somewhere inside it, if it comes in time."""
         time.sleep(chance.uniform(0.0, 1.5))
         if self._stretched is not None:
-            wanted = _CLASSES[self._stretched]
-            wait_for(lambda: inspect(self.options).kind is wanted or not self.running, 20.0, 0.005)
-            time.sleep(chance.uniform(0.0, 0.1))
+            self.wait_for(_CLASSES[self._stretched], chance)
+
+    def wait_for(self, kind: Class, chance: random.Random) -> bool:
+        """Wait until a batch is found in this state, and a little longer."""
+        came = wait_for(lambda: inspect(self.options).kind is kind or not self.running, 60.0, 0.005)
+        time.sleep(chance.uniform(0.0, 0.1))
+        return came and self.running
+
+    def processes(self) -> list[int]:
+        """The driver and all its descendants."""
+        driver = self._running().pid
+        return [driver, *(p.pid for p in below(driver))]
 
     def kill_worker(self, chance: random.Random) -> Kill | None:
         """Kill a Python worker while the driver runs on."""
@@ -204,4 +219,4 @@ class KilledJob:
         return noted
 
 
-_QUICK_JVM = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "SPARK_LOCAL_IP": "127.0.0.1"}
+QUICK_JVM = {"SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "SPARK_LOCAL_IP": "127.0.0.1"}

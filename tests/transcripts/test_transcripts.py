@@ -50,5 +50,5 @@ def test_all_as_branches_of_one_local_job() -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("host", ["bounded", "streaming"])
 def test_all_as_branches_of_one_spark_job(host: str) -> None:
-    """P11, G3: one job for all of them, since each Spark job costs seconds."""
-    assert run_on_host(CASES, host, 2) == []
+    """P11, G3: one job for all of them, since each Spark job costs seconds; streaming in several batches."""
+    assert run_on_host(CASES, host, 2, {"penstock.batch.max-records": "4"}) == []

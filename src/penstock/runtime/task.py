@@ -10,7 +10,6 @@ from typing import Any
 from penstock.core.clock import Clock
 from penstock.core.job import InEdge, JobPlan, Vertex
 from penstock.core.time import MAX_WATERMARK
-from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.chunk import BatchInfo, ChunkRow, channel_id, decode_payload
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.context import TaskContext
@@ -80,8 +79,7 @@ class VertexTask:
         saved = loads(root) if root is not None else None
         self._run_id: str | None = saved["run"] if saved else None
         self.nonce: bytes = saved["nonce"] if saved else b""
-        self._channel_ids = self._channels()
-        self._valve = Valve(self._channel_ids)
+        self._valve = Valve(self._channels())
         if saved:
             self._valve.restore(saved["channels"], saved["clock"])
         # not checkpointed
@@ -169,9 +167,6 @@ class VertexTask:
         if self._valve.closed_unheard():
             self._head.watermark(MAX_WATERMARK)
         self.tick()
-        if not self._channel_ids and self._valve.clock != MAX_WATERMARK:
-            self._valve.clock = MAX_WATERMARK  # nobody sends here: its input has ended and must not hold others back
-            self._head.watermark(MAX_WATERMARK)
 
     def process(self, row: ChunkRow) -> None:
         """One chunk of one channel: records, with watermarks in between."""

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from penstock._version import __version__
 from penstock.core.errors import CheckpointError, ForeignCheckpointError
 from penstock.core.job import JobPlan
-from penstock.spark.damage import check_logs, damaged, digest
+from penstock.spark.damage import check_logs, damaged, digest, state_descriptions
 
 __all__ = ["Checkpoint"]
 
@@ -34,6 +34,7 @@ class Checkpoint:
         self._crc = jvm.java.util.zip.CRC32C
         self.location: str = self._fs.makeQualified(root).toString()
         self._token = uuid.uuid4().hex
+        self._shape: dict[str, str] | None = None
 
     def _at(self, name: str) -> Any:
         return self._path(f"{self.location}/{name}")
@@ -120,26 +121,31 @@ class Checkpoint:
 
     # -- the seal ---------------------------------------------------------------------------------
 
+    def begin_run(self) -> None:
+        """A run of the query starts: Spark may describe its state anew."""
+        self._shape = None
+
     def seal(self, batch_id: int) -> None:
         """Note what the logs say of a batch that is durable; called before its results are let out.
 
-        Spark's logs carry no checksums; and a commit that was lost after its results were let out looks as
-        though the batch had never been committed, and would be run, and let out, again.
+        Spark's logs and descriptions of state carry no checksums; and a commit that was lost after its results
+        were let out looks as though the batch had never been committed, and would be run, and let out, again.
         """
+        if self._shape is None:
+            self._shape = {name: digest(self.read(name)) for name in state_descriptions(self)}
         logs = {name: digest(self.read(name)) for name in (f"offsets/{batch_id}", f"commits/{batch_id}")}
-        body = json.dumps({"batch": batch_id, "logs": logs})
+        body = json.dumps({"batch": batch_id, "files": {**logs, **self._shape}})
         self.write(_SEAL, f"{digest(body)}\n{body}")
 
-    def read_seal(self) -> tuple[int, dict[str, str]] | None:
-        """The last batch sealed, and the digests of its log files."""
+    def read_seal(self) -> dict[str, str]:
+        """The digests of the files that the last sealed batch rests on."""
         if not self.exists(_SEAL):
-            return None
+            return {}
         try:
             sum_, body = self.read(_SEAL).split("\n")
             if sum_ != digest(body):
                 raise ValueError("its checksum does not match")
-            sealed = json.loads(body)
-            return sealed["batch"], sealed["logs"]
+            return dict(json.loads(body)["files"])
         except ValueError as error:
             raise damaged(self.location, _SEAL, str(error)) from None
 

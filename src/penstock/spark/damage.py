@@ -14,7 +14,7 @@ from penstock.spark.offsets import intact
 if TYPE_CHECKING:
     from penstock.spark.checkpoint import Checkpoint
 
-__all__ = ["check_logs", "check_state", "damaged", "digest"]
+__all__ = ["check_logs", "check_state", "damaged", "digest", "state_descriptions"]
 
 
 def digest(text: str) -> str:
@@ -49,8 +49,7 @@ def check_logs(checkpoint: Checkpoint, plan: JobPlan) -> None:
 
 
 def _check_seal(checkpoint: Checkpoint) -> None:
-    sealed = checkpoint.read_seal()
-    for name, expected in sealed[1].items() if sealed is not None else ():
+    for name, expected in checkpoint.read_seal().items():
         if not checkpoint.exists(name):
             raise damaged(checkpoint.location, name, "is missing although the results of its batch are out")
         if digest(checkpoint.read(name)) != expected:
@@ -109,16 +108,34 @@ def check_state(checkpoint: Checkpoint) -> None:
     if committed < 0:
         return
     ids = json.loads(checkpoint.read(f"commits/{committed}").splitlines()[1]).get("stateUniqueIds") or {}
+    for name in state_descriptions(checkpoint):
+        _check_description(checkpoint, name)
     for stage, partitions in ids.items():
-        _check_schema(checkpoint, f"state/{stage}")
         for partition, (unique,) in enumerate(partitions):
             _check_store(checkpoint, f"state/{stage}/{partition}", f"{committed + 1}_{unique}")
 
 
-def _check_schema(checkpoint: Checkpoint, folder: str) -> None:
-    for name in ("_metadata/v2", "_stateSchema/default"):
-        if not checkpoint.names(f"{folder}/{name}"):
-            raise damaged(checkpoint.location, f"{folder}/{name}", "is missing")
+def state_descriptions(checkpoint: Checkpoint) -> list[str]:
+    """The files in which Spark describes the state of each stage: the newest description, and the schemas."""
+    found = []
+    for stage in checkpoint.names("state"):
+        folder = f"state/{stage}/_metadata/v2"
+        newest = max((int(n) for n in checkpoint.names(folder) if n.isdigit()), default=None)
+        found += [f"{folder}/{newest}"] if newest is not None else []
+        schemas = f"state/{stage}/_stateSchema/default"
+        found += [f"{schemas}/{name}" for name in checkpoint.names(schemas) if not name.startswith(".")]
+    return found
+
+
+def _check_description(checkpoint: Checkpoint, name: str) -> None:
+    text = checkpoint.read(name)
+    try:
+        if "/_metadata/" in name:
+            json.loads(text.removeprefix("v2\n"))
+        elif "v3" not in text[:4]:
+            raise ValueError("it does not begin as it should")
+    except ValueError as error:
+        raise damaged(checkpoint.location, name, str(error)) from None
 
 
 def _check_store(checkpoint: Checkpoint, folder: str, version: str) -> None:

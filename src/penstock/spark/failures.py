@@ -8,7 +8,7 @@ import re
 from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError
 from penstock.spark.bundle import carried_error
 
-__all__ = ["translate"]
+__all__ = ["looks_damaged", "translate"]
 
 _DAMAGE = re.compile(
     r"hecksum|CORRUPT|orrupt|CANNOT_READ_DELTA|CANNOT_READ_CHECKPOINT|CHECKPOINT_RB|FAILED_READ|FileNotFoundException"
@@ -37,8 +37,13 @@ def translate(error: BaseException, checkpoint: str | None = None) -> PenstockEr
     return JobFailedError(f"{_telling(text)}\nSet PENSTOCK_JVM_TRACE=1 to see the whole trace{_whole(text)}")
 
 
+def looks_damaged(text: str) -> bool:
+    """Whether a failure may come from a damaged file."""
+    return _DAMAGE.search(text) is not None
+
+
 def _damaged_file(text: str, checkpoint: str) -> str | None:
-    if not _DAMAGE.search(text):
+    if not looks_damaged(text):
         return None
     root = checkpoint.removeprefix("file:").rstrip("/")
     paths = [m.group(1).rstrip(".:;") for m in _PATH.finditer(text)]
@@ -48,7 +53,8 @@ def _damaged_file(text: str, checkpoint: str) -> str | None:
 
 def _telling(text: str) -> str:
     """The lines that say something: the causes if there are any; no frames, neither Java's nor Python's."""
-    lines = [line for line in text.splitlines() if line.strip() and not _NOISE.match(line)]
+    told = text.partition("=== Streaming Query ===")[0]
+    lines = [line for line in told.splitlines() if line.strip() and not _NOISE.match(line)]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     return "\n".join(list(dict.fromkeys(causes))[-3:] or lines[:25])
 

@@ -28,7 +28,7 @@ from penstock.runtime.state.page import NO_TIMER
 from penstock.spark.bundle import make_bundle
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.damage import check_state
-from penstock.spark.failures import translate
+from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.processor import StageProcessor
 from penstock.spark.rows import SCHEMA, from_arrow
@@ -121,6 +121,7 @@ class StreamingJob(JobClient):
         self._control.write(stop=self._stopping)
         run_id = uuid.uuid4().hex
         self._query, self._finished = None, False
+        self._checkpoint.begin_run()
         try:
             self._query = self._start(run_id)
             self._watch(self._query)
@@ -133,9 +134,9 @@ class StreamingJob(JobClient):
         return self._explain(failed) if failed is not None else None
 
     def _explain(self, failed: Exception) -> PenstockError:
-        """The error to show; when Spark could not load state and does not say why, the file that is damaged."""
+        """The error to show; if it smacks of damage but Spark names no file, the file that is damaged."""
         error = translate(failed, self._checkpoint.location)
-        if isinstance(error, JobFailedError) and "CANNOT_LOAD_STATE_STORE" in str(failed):
+        if isinstance(error, JobFailedError) and looks_damaged(str(failed)):
             try:
                 check_state(self._checkpoint)
             except DamagedCheckpointError as damage:

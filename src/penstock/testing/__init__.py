@@ -5,6 +5,7 @@ from penstock.testing.harness import KeyedOneInputHarness, OneInputHarness, Snap
 from penstock.testing.jobs import collect, local_job
 from penstock.testing.local_host import LocalJob
 from penstock.testing.scripted import PER_RECORD, At, Mark, ScriptedSource, scripted_stream
+from penstock.testing.transcripts import Transcript, load_transcripts, run_local, run_on_host
 
 __all__ = [
     "PER_RECORD",
@@ -16,7 +17,11 @@ __all__ = [
     "OneInputHarness",
     "ScriptedSource",
     "Snapshot",
+    "Transcript",
     "collect",
+    "load_transcripts",
     "local_job",
+    "run_local",
+    "run_on_host",
     "scripted_stream",
 ]

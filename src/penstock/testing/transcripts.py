@@ -180,9 +180,11 @@ def run_local(
     return transcript.problems(job.results)
 
 
-def run_on_host(transcripts: Sequence[Transcript], host: str, parallelism: int, **conf: Any) -> list[str]:
+def run_on_host(
+    transcripts: Sequence[Transcript], host: str, parallelism: int, conf: Mapping[str, str] | None = None
+) -> list[str]:
     """Run cases as branches of one job on a host: `local`, `bounded` or `streaming`; what differs."""
-    settings = {"penstock.host": host, PER_RECORD: "true", **{k.replace("__", "."): v for k, v in conf.items()}}
+    settings = {"penstock.host": host, PER_RECORD: "true", **(conf or {})}
     env = StreamExecutionEnvironment(Configuration(settings)).set_parallelism(parallelism)
     for number, transcript in enumerate(transcripts):
         transcript.build(env, f"{number}/")

@@ -89,7 +89,7 @@ def test_eviction_bounds_what_is_in_memory_and_changes_nothing() -> None:
                 backend.select(key)
                 assert state.value() == (None if round_ == 0 else (key, round_ - 1))
                 state.update((key, round_))
-            assert len(backend.page_of) < 2_500
+            assert len(backend.page_of) < 1_000
     assert backend.evictions > 10
 
 

@@ -129,6 +129,7 @@ class KeyedBackend:
         page = Page.decode(ident, blob, self._names)
         page.used = self._tick
         self._pages[ident] = page
+        self._weight += page.weight
         if blob is None:
             return
         for domain, timers in enumerate(page.timers):

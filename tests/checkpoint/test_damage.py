@@ -1,0 +1,175 @@
+"""A damaged checkpoint is recovered from or refused by name, and never gives other results (F8).
+
+One checkpoint, of a job that failed with a batch begun and not committed, is damaged in every class of file it
+has. The job is then run on, to its end or to a refusal.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from penstock.core.errors import DamagedCheckpointError, ForeignCheckpointError, UserFunctionError
+from tests.checkpoint.job import difference, run
+
+pytestmark = pytest.mark.spark
+
+Damage = Callable[[Path], None]
+COMMITTED, BEGUN = 2, 3
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the job's checkpoint and output, after it failed in the middle."""
+    folder = tmp_path_factory.mktemp("damage")
+    with pytest.raises(UserFunctionError, match="poison"):
+        run(folder / "job", poison=True)
+    shutil.copytree(folder / "job", folder / "kept")
+    return folder
+
+
+@pytest.fixture
+def job(kept: Path) -> Path:
+    """The job's folder as it was then; always at the same place, for Spark notes where its files are."""
+    shutil.rmtree(kept / "job")
+    return Path(shutil.copytree(kept / "kept", kept / "job"))
+
+
+def truncated(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def missing(file: Path) -> None:
+    file.unlink()
+
+
+def flipped(file: Path) -> None:
+    """One bit, in the middle."""
+    _flip(file, file.stat().st_size // 2)
+
+
+def flipped_at(text: str) -> Damage:
+    """One bit of the byte that follows a text."""
+
+    def flip(file: Path) -> None:
+        _flip(file, file.read_bytes().index(text.encode()) + len(text))
+
+    flip.__name__ = f"flipped after {text}"
+    return flip
+
+
+def _flip(file: Path, place: int) -> None:
+    data = bytearray(file.read_bytes())
+    data[place] ^= 1
+    file.write_bytes(data)
+
+
+def _newest(job: Path, pattern: str) -> Path:
+    """The file of a class that a restart needs: of several, the one of the newest version."""
+    found = sorted((job / "checkpoint").glob(pattern), key=lambda f: (len(f.name), f.name))
+    assert found, f"the checkpoint has no {pattern}"
+    return found[-1]
+
+
+CHANGELOG = f"state/0/0/{COMMITTED + 1}_*.changelog"
+SNAPSHOT = "state/0/0/*.zip"
+TABLE = "state/0/0/SSTs/*.sst"
+OPERATOR = "state/0/_metadata/v2/0"
+SCHEMA = "state/0/_stateSchema/default/*"
+
+REFUSED: list[tuple[str, Damage]] = [
+    (f"offsets/{BEGUN}", truncated),
+    (f"offsets/{BEGUN}", flipped),
+    (f"offsets/{BEGUN}", flipped_at('"at": ')),
+    (f"offsets/{BEGUN}", flipped_at('shuffle.partitions":"')),
+    (f"offsets/{COMMITTED}", truncated),
+    (f"offsets/{COMMITTED}", flipped),
+    (f"offsets/{COMMITTED}", missing),
+    (f"commits/{COMMITTED}", truncated),
+    (f"commits/{COMMITTED}", flipped),
+    (f"commits/{COMMITTED}", missing),
+    ("metadata", truncated),
+    ("metadata", missing),
+    (CHANGELOG, truncated),
+    (CHANGELOG, flipped),
+    (CHANGELOG, missing),
+    (f"{CHANGELOG}.crc", truncated),
+    (f"{CHANGELOG}.crc", flipped_at('"value":')),
+    (OPERATOR, truncated),
+    (OPERATOR, missing),
+    (OPERATOR, flipped_at('numPartitions":')),
+    (SCHEMA, flipped),
+    (SCHEMA, missing),
+    ("penstock/job.json", truncated),
+    ("penstock/job.json", missing),
+    ("penstock/sealed", truncated),
+    ("penstock/sealed", flipped),
+]
+
+
+@pytest.mark.parametrize(("pattern", "damage"), REFUSED, ids=lambda v: v if isinstance(v, str) else v.__name__)
+def test_damage_that_cannot_be_made_good_is_refused_by_name(job: Path, pattern: str, damage: Damage) -> None:
+    """F8."""
+    file = _newest(job, pattern)
+    damage(file)
+    with pytest.raises(DamagedCheckpointError) as refusal:
+        run(job)
+    assert str(file.relative_to(job / "checkpoint")).removesuffix(".crc") in str(refusal.value)
+
+
+RECOVERED: list[tuple[str, list[tuple[str, Damage]]]] = [
+    ("a snapshot that is damaged", [(SNAPSHOT, flipped)]),
+    ("a snapshot that is truncated", [(SNAPSHOT, truncated)]),
+    ("a table that is missing", [(TABLE, missing)]),
+    ("a table that is damaged", [(TABLE, flipped)]),
+    (
+        "what can be done without",
+        [
+            (f"offsets/{BEGUN}", missing),
+            ("metadata", flipped_at('"id":"')),
+            ("penstock/sealed", missing),
+            ("penstock/owner", missing),
+            (f"{CHANGELOG}.crc", missing),
+            (f"{SNAPSHOT}.crc", missing),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "damages"), RECOVERED, ids=[name for name, _ in RECOVERED])
+def test_other_damage_is_made_good(job: Path, name: str, damages: list[tuple[str, Damage]]) -> None:
+    """F8: and the results are those of an uninterrupted run."""
+    for pattern, damage in damages:
+        damage(_newest(job, pattern))
+    run(job, restarts=2)
+    assert difference(job) == ""
+
+
+# -- checkpoints that are whole but do not fit ------------------------------------------------------------
+
+
+def test_the_checkpoint_of_another_job_is_refused(job: Path) -> None:
+    """F8."""
+    with pytest.raises(ForeignCheckpointError, match=r"checkpoint .* does not fit this program: it belongs to another"):
+        run(job, uid="other")
+
+
+def test_a_changed_parallelism_is_refused(job: Path) -> None:
+    with pytest.raises(ForeignCheckpointError, match="the program has changed: partitions was 2, is 3"):
+        run(job, parallelism=3)
+
+
+def test_a_folder_that_penstock_has_not_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint" / "offsets").mkdir(parents=True)
+    (tmp_path / "checkpoint" / "metadata").write_text('{"id":"6d3b1cb8-2f4f-4a36-b8a5-5a0f7c1f9d11"}')
+    with pytest.raises(ForeignCheckpointError, match=r"not written by Penstock \(no penstock/job.json\)"):
+        run(tmp_path)
+
+
+def test_an_undamaged_checkpoint_is_gone_on_from(job: Path) -> None:
+    """F1: what the cases above are compared with."""
+    run(job, restarts=2)
+    assert difference(job) == ""

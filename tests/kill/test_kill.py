@@ -1,0 +1,75 @@
+"""Whatever is killed, and however often, every record has been applied to state, and published, exactly once (F1).
+
+One job: both kinds of driver kill and a Python worker's, functions that fail at random and are not
+deterministic; its committed files agree with its state. `make kill` does the same fifty times and more.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.kill.found import Class, inspect
+from tests.kill.job import JobOptions
+from tests.kill.oracle import check
+from tests.kill.run import KilledJob, pause_for
+
+pytestmark = pytest.mark.kill
+
+
+@pytest.fixture
+def chance() -> random.Random:
+    seed = random.SystemRandom().randrange(1 << 32)
+    print(f"seed {seed}")
+    return random.Random(seed)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Iterator[KilledJob]:
+    job = KilledJob(JobOptions(str(tmp_path), records=1_800, deterministic=False, failures_per_million=300))
+    yield job
+    job.close()
+
+
+def test_three_dead_drivers_a_dead_worker_and_functions_that_fail(job: KilledJob, chance: random.Random) -> None:
+    """F1, F2, F6, F10."""
+    job.start(pause_for(Class.C))
+    kills = [
+        job.kill_driver(chance, together=False, then=pause_for(Class.D)),
+        job.kill_driver(chance, together=True, then=None),
+        job.kill_driver(chance, together=False, then=None),
+        job.kill_worker(chance),
+    ]
+    job.finish()
+    assert check(job.options) == []
+    assert all(kill is not None and kill.counts for kill in kills)
+
+
+def test_a_driver_thought_dead_that_wakes_up_changes_nothing(tmp_path: Path, chance: random.Random) -> None:
+    """F1, F10: it is stopped with a batch done but not committed, and wakes up after its successor has gone on."""
+    options = JobOptions(str(tmp_path), records=1_200, deterministic=False)
+    first, successor = KilledJob(options), KilledJob(options)
+    try:
+        first.start(pause_for(Class.C))
+        assert first.wait_for(Class.C, chance)
+        sleepers = first.processes()
+        for pid in sleepers:
+            os.kill(pid, signal.SIGSTOP)
+        found = inspect(options)
+        successor.start()
+        successor.wait_for_batches(1)
+        for pid in sleepers:
+            os.kill(pid, signal.SIGCONT)
+        successor.finish()
+        said = first.give_up()
+    finally:
+        first.close()
+        successor.close()
+    assert found.remaining > 0
+    assert check(options) == []
+    assert "Another driver has taken over the checkpoint" in said

@@ -105,7 +105,7 @@ class EdgeWriter:
 
     def begin(self, batch_id: int) -> None:
         """A batch starts: sequence numbers and pseudo-random choices start anew, so that a retry repeats itself."""
-        self._turn = self._sender
+        self._turn = self._sender + batch_id
         self._chunk_records = self._most_records
         self._random = Random(f"{batch_id}/{self._channel}")
         for buffer in self._buffers:

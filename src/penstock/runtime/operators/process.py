@@ -36,8 +36,8 @@ class _Emitter(Operator):
         """Gather everything a call yielded."""
         for record in result:
             self.take_one(record, timestamp)
-        if len(self._values) >= self._limit:
-            self.flush_main()
+            if len(self._values) >= self._limit:
+                self.flush_main()
 
     def take_one(self, record: Any, timestamp: Any) -> None:
         """Gather one record, or send a `(tag, value)` pair to its side output."""
@@ -236,9 +236,9 @@ class KeyedProcessOperator(_Emitter):
                     else:
                         out.append(record)
                         times.append(stamp)
-                if len(out) >= limit:
-                    self.flush_main()
-                    out, times = self._values, self._times
+                    if len(out) >= limit:
+                        self.flush_main()
+                        out, times = self._values, self._times
         except Exception as error:
             raise self.failed("process_element", value, result, error) from error
         self.flush()

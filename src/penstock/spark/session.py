@@ -48,6 +48,7 @@ _DEFAULTS = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "8",
     "spark.sql.streaming.minBatchesToRetain": "20",
+    "spark.sql.streaming.pollingDelay": "25",  # ms; asking all sources every 10 ms keeps a core busy
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "true",
     f"{_STATE}rowChecksum.enabled": "true",
     f"{_STATE}rocksdb.changelogCheckpointing.enabled": "true",

@@ -37,6 +37,7 @@ from penstock.spark.session import get_session
 __all__ = ["StreamingJob", "start_streaming"]
 
 _POLL_MS = 5
+_IDLE_MS = 100
 _END = object()
 
 
@@ -77,6 +78,7 @@ class StreamingJob(JobClient):
         self._held_batch = -1
         self._finished = False
         self._stopping = False
+        self._ran = threading.Event()
         self._thread = threading.Thread(target=self._supervise, name=f"penstock-{self._id}", daemon=True)
         self._thread.start()
 
@@ -179,7 +181,10 @@ class StreamingJob(JobClient):
                 self._time_batch(query)
                 query.stop()
                 return
-            self._clock.sleep_ms(_POLL_MS)
+            if not idle:
+                self._clock.sleep_ms(_POLL_MS)
+            elif self._ran.wait(_IDLE_MS / 1000):
+                self._ran.clear()
 
     def _time_batch(self, query: StreamingQuery) -> None:
         """Note how long the last batch took that Spark has reported on; the last thousand are kept (F12)."""
@@ -229,6 +234,7 @@ class StreamingJob(JobClient):
             self._ledger.hold(output)
             self._finished = output.finished
             self._note(output)
+        self._ran.set()
 
     def _release(self) -> None:
         self._checkpoint.seal(self._held_batch)

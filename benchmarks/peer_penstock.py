@@ -148,9 +148,12 @@ class Started:
     checkpoint: Path
     sink: CountingSink
 
-    def finish(self) -> list[float]:
-        """Wait for the end; how long each batch took, in ms, from its trigger to its commit."""
-        return [float(ms) for ms in self.client.wait().metrics["batch_ms"]]
+    def finish(self, batches: int) -> list[float]:
+        """Wait for the end; how long each of so many batches took, in ms, from its trigger to its commit."""
+        times = [float(ms) for ms in self.client.wait().metrics["batch_ms"]]
+        if len(times) != batches:
+            raise RuntimeError(f"{batches} batches were expected, {len(times)} were timed: {times}")
+        return times
 
 
 def start(source: DataGeneratorSource, function: KeyedProcessFunction, batch_records: int) -> Started:
@@ -186,7 +189,7 @@ def running_sum(params: SumParams) -> Outcome:
     """Records by the median time of a batch."""
     keys = params.keys
     job = start(DataGeneratorSource(lambda index: record(index, keys), params.records), Sum(), params.batch_records)
-    times = job.finish()
+    times = job.finish(params.batches)
     rate = params.batch_records * 1000 / median(times[params.warmup_batches :])
     return Outcome({RATE: rate}, job.sink.answer(), times, versions())
 
@@ -195,7 +198,7 @@ def empty_batch(params: EmptyBatchParams) -> Outcome:
     """The median time of a batch."""
     count = params.batch_records * params.batches
     job = start(DataGeneratorSource(lambda index: record(index, 1000), count), Sum(), params.batch_records)
-    times = job.finish()
+    times = job.finish(params.batches)
     return Outcome({BATCH_MS: median(times[params.warmup_batches :])}, job.sink.answer(), times, versions())
 
 
@@ -209,7 +212,7 @@ def growth(params: GrowthParams) -> Outcome:
     fill = -(-keys // params.fill_records)
     written = BytesWritten(job.checkpoint)
     written.watch(job.client, fill + params.warmup_batches)
-    times = job.finish()
+    times = job.finish(fill + params.batches)
     counted = times[fill + params.warmup_batches :]
     per_record = written.since() / (len(counted) * small)
     return Outcome({BATCH_MS: median(counted), BYTES: per_record}, job.sink.answer(), times, versions())
@@ -220,7 +223,7 @@ def long_list(params: LongListParams) -> Outcome:
     records = params.batch_records * params.batches
     source = DataGeneratorSource(lambda index: (0, index), records + params.batch_records)
     job = start(source, Gather(records), params.batch_records)
-    times = job.finish()[: params.batches]
+    times = job.finish(params.batches + 1)[: params.batches]
     return Outcome(key_metrics(times), job.sink.answer(), times, versions())
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from penstock.common import Configuration, WatermarkStrategy
 from penstock.connectors.file_sink import Encoder, FileSink
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter, WriterInitContext
+from penstock.core.source import Position, SourceClock
 from penstock.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
@@ -186,8 +187,19 @@ class _PausingLedger(Ledger):
         pause(Moment.STATE_WRITTEN)
 
 
+class _PausingSource(DataGeneratorSource):
+    """Pauses between two batches."""
+
+    def advance(
+        self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
+    ) -> Position:
+        if split == 0:
+            pause(Moment.SINK_COMMITTED)
+        return super().advance(split, splits, start, base, limit, clock)
+
+
 class _FirstOfBatch:
-    """A key selector that pauses before the first record of a batch is sent on."""
+    """Pauses before the records of a batch are sent on."""
 
     def __call__(self, value: tuple[int, int]) -> tuple[int, int]:
         if value[0] == 0:
@@ -214,7 +226,7 @@ def configuration(options: JobOptions) -> Configuration:
 
 
 def build(env: StreamExecutionEnvironment, options: JobOptions) -> None:
-    source = DataGeneratorSource(record, options.records, RateLimiterStrategy.per_second(options.per_second))
+    source = _PausingSource(record, options.records, RateLimiterStrategy.per_second(options.per_second))
     strategy: Any = WatermarkStrategy.for_monotonous_timestamps()
     numbered = (
         env.from_source(source, strategy.with_timestamp_assigner(lambda v, t: timestamp(v[1])), "records")

@@ -41,9 +41,9 @@ class Sort:
 
 _D, _M, _W, _X = Target.DRIVER, Target.MACHINE, Target.WORKER, Target.EXECUTOR
 SORTS = (
-    Sort("deterministic", (_D, _W, _M, _W, _W, _D, _W)),
-    Sort("not deterministic", (_M, _W, _D, _W, _W, _M, _W), deterministic=False),
-    Sort("not deterministic, fails at random", (_D, _W, _W, _M, _W), deterministic=False, failures_per_million=250),
+    Sort("deterministic", (_D, _W, _W, _W, _M, _W, _W, _W, _D, _W, _W)),
+    Sort("not deterministic", (_M, _W, _W, _W, _D, _W, _W, _W, _M, _W, _W), deterministic=False),
+    Sort("not deterministic, fails at random", (_D, _W, _W, _M, _W, _W), deterministic=False, failures_per_million=250),
     Sort("on a cluster, not deterministic", (_X, _W, _X, _X, _D, _X, _X, _W), deterministic=False, on_cluster=True),
 )
 RECORDS = 4_800
@@ -58,8 +58,7 @@ def main(arguments: list[str]) -> int:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         (folder / "cluster").mkdir()
         cluster = stack.enter_context(standalone_cluster(folder / "cluster"))
-        rounds = _loop(given.kills, random.Random(seed), folder, cluster)
-    write_report(Path(given.log), rounds, seed)
+        rounds = _loop(given.kills, random.Random(seed), folder, cluster, lambda r: write_report(given.log, r, seed))
     return _verdict(rounds, given.kills)
 
 
@@ -67,11 +66,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tests.kill.loop")
     parser.add_argument("--kills", type=int, default=50, help="how many kills must count")
     parser.add_argument("--seed", type=int, help="repeat the choices of an earlier run")
-    parser.add_argument("--log", default=str(ROOT / "docs" / "kills.md"), help="where the log is written")
+    parser.add_argument("--log", type=Path, default=Path(ROOT, "docs", "kills.md"), help="where the log is written")
     return parser.parse_args(arguments)
 
 
-def _loop(kills: int, chance: random.Random, folder: Path, cluster: Cluster) -> list[Round]:
+def _loop(
+    kills: int, chance: random.Random, folder: Path, cluster: Cluster, report: Callable[[list[Round]], None]
+) -> list[Round]:
     """Rounds until enough kills have counted, every class has been found and every sort has had its turn."""
     rounds: list[Round] = []
     counted: list[Kill] = []
@@ -80,6 +81,7 @@ def _loop(kills: int, chance: random.Random, folder: Path, cluster: Cluster) -> 
         sort = SORTS[len(rounds) % len(SORTS)]
         job = _job(sort, folder / str(len(rounds)), cluster)
         rounds.append(_round(sort, job, chance, aims, counted))
+        report(rounds)
         print(f"round {len(rounds)}: {rounds[-1].wrong or 'right'}; {len(counted)} kills", flush=True)
     return rounds
 
@@ -126,7 +128,7 @@ def _aims(chance: random.Random, counted: list[Kill]) -> Iterator[Class | None]:
     """Every other run is left alone; the others have the class stretched that was found least often."""
     while True:
         found = Counter(k.kind for k in counted)
-        yield min((Class.A, Class.B, Class.C, Class.D), key=lambda c: (found[c], chance.random()))
+        yield min(Class, key=lambda c: (found[c], chance.random()))
         yield None
 
 

@@ -23,6 +23,7 @@ class Moment(StrEnum):
     PREPARED = "prepared"
     STATE_WRITTEN = "state-written"
     COMMITTED = "committed"
+    SINK_COMMITTED = "sink-committed"
 
 
 def spell(moment: Moment, seconds: float, chance: float) -> str:

@@ -59,6 +59,7 @@ _MOMENTS = {
     Class.B: Moment.PREPARED,
     Class.C: Moment.STATE_WRITTEN,
     Class.D: Moment.COMMITTED,
+    Class.E: Moment.SINK_COMMITTED,
 }
 
 
@@ -67,7 +68,7 @@ _CLASSES = {moment: kind for kind, moment in _MOMENTS.items()}
 
 def pause_for(kind: Class | None) -> Moment | None:
     """The moment to stretch so that a kill finds a class; None: nothing is stretched."""
-    return _MOMENTS.get(kind) if kind is not None else None
+    return _MOMENTS[kind] if kind is not None else None
 
 
 @dataclass(slots=True)
@@ -198,13 +199,13 @@ class KilledJob:
     def _kill_helper(self, chance: random.Random, target: Target) -> Kill | None:
         if not self.wait_for_batches(1):
             return None
-        time.sleep(chance.uniform(0.0, 1.0))
+        self._choose_moment(chance)
         wait_for(lambda: bool(self._victims(target)) or not self.running, 30.0)
         victims = self._victims(target)
         if not victims or not self.running:
             return None
         kill(chance.choice(victims))
-        return self._note(target, None, inspect(self.options), time.monotonic())
+        return self._note(target, self._stretched, inspect(self.options), time.monotonic())
 
     def _victims(self, target: Target) -> list[Process]:
         if target is Target.EXECUTOR:

@@ -155,7 +155,7 @@ RUNNING_SUM = Job(
         "records after the warm-up by the time they took to arrive at the consumer.",
         "Spark's native SQL emits one row for each key that a batch touched, all others one for each record.",
         "Left out for their time: transformWithState with pandas at 100,000 keys and both forms at 1,000,000; "
-        "PyFlink's process mode at 100,000 keys and more (over two minutes for 100,000 records).",
+        "PyFlink's process mode at 100,000 keys and more (one run over 100,000 records took 135 s on a busy machine).",
         "Penstock and PyFlink compute keys from indices in Python as part of the job, the Spark peers in the JVM; "
         "Bytewax and the loop find their input in memory. Bytewax, PyFlink and the loop keep nothing durable.",
     ),

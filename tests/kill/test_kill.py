@@ -56,6 +56,7 @@ def test_a_driver_thought_dead_that_wakes_up_changes_nothing(tmp_path: Path, cha
     first, successor = KilledJob(options), KilledJob(options)
     try:
         first.start(pause_for(Class.C))
+        assert first.wait_for_batches(1)
         assert first.wait_for(Class.C, chance)
         sleepers = first.processes()
         for pid in sleepers:

@@ -50,8 +50,8 @@ def _head(rounds: Sequence[Round], counted: Sequence[Kill], seed: int) -> Iterab
     yield ""
     yield "Written by `make kill`; not edited by hand."
     yield ""
-    minutes = sum(r.seconds for r in rounds) / 60
-    yield f"- {datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC, seed {seed}, {len(rounds)} jobs, {minutes:.0f} minutes"
+    now, minutes = datetime.datetime.now(datetime.UTC), sum(r.seconds for r in rounds) / 60
+    yield f"- {now:%Y-%m-%d %H:%M} UTC, seed {seed}, {len(rounds)} jobs, {minutes:.0f} minutes"
     yield f"- {_versions()}"
     yield f"- **{len(counted)} kills that counted; wrong afterwards: {'; '.join(wrong) or 'nothing'}**"
     yield ""
@@ -124,8 +124,8 @@ def _every_kill(rounds: Sequence[Round]) -> Iterable[str]:
     yield ""
     yield "## Every kill"
     yield ""
-    yield "Prepared: files of the batch in flight that hold records. Stores: how many of its 4 have written their new version."
-    yield "Not committed: hidden files of the last committed batch."
+    yield "Prepared: files of the batch in flight that hold records. Stores: how many of its 4 have written their"
+    yield "new version. Not committed: hidden files of the last committed batch."
     yield ""
     yield (
         "| job | killed | class | last batch begun | committed | prepared | stores | not committed "

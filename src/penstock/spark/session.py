@@ -62,6 +62,8 @@ _DEFAULTS = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
     "spark.python.worker.faulthandler.enabled": "true",
+    # a machine under load starts workers slowly; the default of 15 s fails the batch
+    "spark.python.authenticate.socketTimeout": "60s",
     "spark.pyspark.python": sys.executable,
     "spark.pyspark.driver.python": sys.executable,
 }

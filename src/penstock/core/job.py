@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.partition import Exchange
+from penstock.core.source import Source
 from penstock.core.specs import OperatorSpec, SourceSpec
 
 __all__ = ["ChainedOperator", "InEdge", "JobPlan", "OutEdge", "RuntimeSettings", "Vertex"]
@@ -65,6 +66,13 @@ class Vertex:
     def is_source(self) -> bool:
         return isinstance(self.operators[0].spec, SourceSpec)
 
+    @property
+    def source(self) -> Source:
+        """What a source vertex reads."""
+        spec = self.operators[0].spec
+        assert isinstance(spec, SourceSpec)
+        return spec.source
+
 
 @dataclass(frozen=True, slots=True)
 class RuntimeSettings:
@@ -99,6 +107,10 @@ class JobPlan:
 
     def vertex(self, vertex_id: int) -> Vertex:
         return self.vertices[vertex_id]
+
+    @property
+    def sources(self) -> tuple[Vertex, ...]:
+        return tuple(v for v in self.vertices if v.is_source)
 
     def at_level(self, level: int) -> tuple[Vertex, ...]:
         return tuple(v for v in self.vertices if v.level == level)

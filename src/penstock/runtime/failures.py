@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.core.errors import OperatorError, PenstockError, UserFunctionError
 
-__all__ = ["NO_RECORD", "describe", "last_taken", "named", "user_failure"]
+__all__ = ["NO_RECORD", "describe", "last_taken", "named", "not_iterable", "user_failure"]
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _OURS = (str(_PACKAGE / "runtime"), str(_PACKAGE / "api"))
@@ -43,6 +43,18 @@ def user_failure(operator: str, uid: str, doing: str, record: Any, error: BaseEx
     trace = user_traceback(error)
     message = f"{doing} of operator '{operator}' (uid {uid}) failed{where}\n{trace}"
     return UserFunctionError(message, operator, uid, shown, trace)
+
+
+def not_iterable(operator: str, uid: str, doing: str, record: Any, result: Any) -> UserFunctionError:
+    """For a function that must yield records or return an iterable of them, and returned something else."""
+    shown = describe(record)
+    return UserFunctionError(
+        f"{doing} of operator '{operator}' (uid {uid}) returned {describe(result)} ({type(result).__name__}) "
+        f"for record {shown}: yield records or return an iterable of them",
+        operator,
+        uid,
+        shown,
+    )
 
 
 def named(error: OperatorError, operator: str, uid: str) -> OperatorError:

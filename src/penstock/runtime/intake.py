@@ -44,14 +44,12 @@ def read_split(
     """
     rows: list[ChunkRow] = []
     operators, writers = _chain(plan, vertex, split, clock, info, rows.append)
-    spec = vertex.operators[0].spec
-    assert isinstance(spec, SourceSpec)
     for op in operators:
         _open(op)
         op.begin()
     for writer in writers:
         writer.begin(info.batch_id)
-    batches = spec.source.read(split, vertex.parallelism, start, end)
+    batches = vertex.source.read(split, vertex.parallelism, start, end)
     while (batch := _next(batches, vertex)) is not None:
         operators[0].process(*batch, None)
         yield from rows

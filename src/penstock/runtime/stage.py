@@ -15,7 +15,7 @@ from penstock.runtime.state.backend import PROCESSING
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.task import VertexTask
 
-__all__ = ["StageTask", "control_row", "sorted_rows"]
+__all__ = ["StageTask", "control_row", "control_rows", "sorted_rows"]
 
 
 class StageTask:
@@ -113,6 +113,13 @@ class StageTask:
 def control_row(partition: int, level: int, info: BatchInfo) -> ChunkRow:
     """The row that starts a batch for one partition of one level."""
     return ChunkRow(partition, 0, 0, -1, CONTROL, dumps((level, info)))
+
+
+def control_rows(plan: JobPlan, info: BatchInfo) -> Iterator[ChunkRow]:
+    """The rows that start a batch everywhere."""
+    for level in range(1, plan.stages + 1):
+        for partition in range(plan.partitions):
+            yield control_row(partition, level, info)
 
 
 def sorted_rows(rows: Iterable[ChunkRow], budget_bytes: int) -> Iterator[ChunkRow]:

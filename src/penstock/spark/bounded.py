@@ -16,12 +16,11 @@ from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
 from penstock.core.job import JobPlan
 from penstock.core.source import Position
-from penstock.core.specs import SourceSpec
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
 from penstock.runtime.spill import SpillStore
-from penstock.runtime.stage import StageTask, control_row
+from penstock.runtime.stage import StageTask, control_rows
 from penstock.spark.bundle import Bundle, errors_travel, make_bundle
 from penstock.spark.failures import translate
 from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
@@ -109,7 +108,7 @@ class BoundedJob(JobClient):
 
 def line(spark: SparkSession, plan: JobPlan, bundle: Bundle, info: BatchInfo) -> DataFrame:
     """The line of stages as a batch DataFrame."""
-    splits = [(v.vertex_id, s) for v in plan.vertices if v.is_source for s in range(v.parallelism)]
+    splits = [(v.vertex_id, s) for v in plan.sources for s in range(v.parallelism)]
     tasks = len(splits) + 1
     frame = spark.range(0, tasks, 1, tasks).mapInArrow(_reader(bundle, splits, info), SCHEMA)
     for level in range(1, plan.stages + 1):
@@ -126,23 +125,15 @@ def _reader(bundle: Bundle, splits: list[tuple[int, int]], info: BatchInfo) -> A
             plan = bundle.load()
             for batch in batches:
                 for index in batch.column(0).to_pylist():
-                    rows = _control(plan, info) if index == 0 else _split(plan, splits[index - 1], info)
+                    rows = control_rows(plan, info) if index == 0 else _split(plan, splits[index - 1], info)
                     yield from to_arrow(rows, plan.partitions)
 
     return read
 
 
-def _control(plan: JobPlan, info: BatchInfo) -> Iterator[ChunkRow]:
-    for level in range(1, plan.stages + 1):
-        for partition in range(plan.partitions):
-            yield control_row(partition, level, info)
-
-
 def _split(plan: JobPlan, place: tuple[int, int], info: BatchInfo) -> Iterator[ChunkRow]:
     vertex, split = plan.vertex(place[0]), place[1]
-    spec = vertex.operators[0].spec
-    assert isinstance(spec, SourceSpec)
-    start = spec.source.initial(split, vertex.parallelism)
+    start = vertex.source.initial(split, vertex.parallelism)
     return read_split(plan, vertex, split, Position(start.at), None, SystemClock(), info)
 
 

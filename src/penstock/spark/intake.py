@@ -20,11 +20,10 @@ from pyspark.taskcontext import TaskContext as SparkTaskContext
 
 from penstock.core.clock import SystemClock
 from penstock.core.job import JobPlan, Vertex
-from penstock.core.source import Position, Source, SourceClock
-from penstock.core.specs import SourceSpec
+from penstock.core.source import Position, SourceClock
 from penstock.runtime.chunk import DRIVER, FINISHED, BatchInfo, ChunkRow
 from penstock.runtime.intake import read_split
-from penstock.runtime.stage import control_row
+from penstock.runtime.stage import control_rows
 from penstock.spark.bundle import Bundle, errors_travel
 from penstock.spark.offsets import offset
 from penstock.spark.rows import SCHEMA, to_arrow
@@ -128,9 +127,9 @@ class IntakeReader(DataSourceStreamReader):
         if control.get("stop"):
             return start
         plan = self._options.bundle.load()
-        sources = {v.uid: self._advance(v, start["sources"]) for v in plan.vertices if v.is_source}
+        sources = {v.uid: self._advance(v, start["sources"]) for v in plan.sources}
         if self._base is None:
-            self._base = {v.uid: _positions(v, start["sources"]) for v in plan.vertices if v.is_source}
+            self._base = {v.uid: _positions(v, start["sources"]) for v in plan.sources}
         due = control.get("next_timer_ms")
         tick = not self._announced or (due is not None and due <= self._clock.now_ms() and due != self._fired)
         if not tick and sources == start["sources"]:
@@ -143,7 +142,7 @@ class IntakeReader(DataSourceStreamReader):
     def _advance(self, vertex: Vertex, known: dict[str, Any]) -> dict[str, Any]:
         now = SourceClock(self._clock.now_ms(), self._started_ms)
         base = (self._base or {}).get(vertex.uid) or _positions(vertex, known)
-        source, splits = _source(vertex), vertex.parallelism
+        source, splits = vertex.source, vertex.parallelism
         ends = {}
         for name, data in _positions(vertex, known).items():
             start = Position.from_json(data)
@@ -161,9 +160,8 @@ class IntakeReader(DataSourceStreamReader):
     def _parts(self, start: dict[str, Any], end: dict[str, Any]) -> list[_Part]:
         plan = self._options.bundle.load()
         info = BatchInfo(self._options.run_id, -1, self._clock.now_ms())
-        sources = [v for v in plan.vertices if v.is_source]
         parts = [
-            p for v in sources for p in self._split_parts(v, start["sources"].get(v.uid, {}), end["sources"], info)
+            p for v in plan.sources for p in self._split_parts(v, start["sources"].get(v.uid, {}), end["sources"], info)
         ] or [_Part(info)]
         parts[0].control = True
         parts[0].finished = all(p["ended"] for splits in end["sources"].values() for p in splits.values())
@@ -181,7 +179,7 @@ class IntakeReader(DataSourceStreamReader):
             part.start = (
                 Position.from_json(begin)
                 if begin is not None
-                else Position(_source(vertex).initial(int(name), vertex.parallelism).at)
+                else Position(vertex.source.initial(int(name), vertex.parallelism).at)
             )
             yield part
 
@@ -202,9 +200,7 @@ class IntakeReader(DataSourceStreamReader):
     def _rows(self, plan: JobPlan, part: _Part) -> Iterator[ChunkRow]:
         info = part.info._replace(batch_id=_batch_id())
         if part.control:
-            for level in range(1, plan.stages + 1):
-                for place in range(plan.partitions):
-                    yield control_row(place, level, info)
+            yield from control_rows(plan, info)
         if part.finished:
             yield ChunkRow(0, DRIVER, 0, 0, FINISHED, b"")
         if part.vertex is not None:
@@ -221,13 +217,7 @@ def _batch_id() -> int:
 def _positions(vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Where each split of a source stands."""
     saved = known.get(vertex.uid, {})
-    source = _source(vertex)
+    source = vertex.source
     return {
         str(s): saved.get(str(s)) or source.initial(s, vertex.parallelism).to_json() for s in range(vertex.parallelism)
     }
-
-
-def _source(vertex: Vertex) -> Source:
-    spec = vertex.operators[0].spec
-    assert isinstance(spec, SourceSpec)
-    return spec.source

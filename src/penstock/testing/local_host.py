@@ -8,13 +8,12 @@ from itertools import chain, repeat
 from typing import Any
 
 from penstock.core.clock import Clock, SystemClock
-from penstock.core.job import JobPlan, Vertex
-from penstock.core.source import Position, Source, SourceClock
-from penstock.core.specs import SourceSpec
+from penstock.core.job import JobPlan
+from penstock.core.source import Position, SourceClock
 from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
-from penstock.runtime.stage import StageTask, control_row, sorted_rows
+from penstock.runtime.stage import StageTask, control_rows, sorted_rows
 from penstock.runtime.state.store import MemoryStore
 
 __all__ = ["LocalJob"]
@@ -37,8 +36,8 @@ class LocalJob:
         self._printer = printer
         self._stores = {key: MemoryStore() for key in self._places()}
         self._positions = {
-            (v.vertex_id, s): _source(v).initial(s, v.parallelism)
-            for v in self._sources()
+            (v.vertex_id, s): v.source.initial(s, v.parallelism)
+            for v in self.plan.sources
             for s in range(v.parallelism)
         }
         self._started: set[tuple[int, int]] = set()
@@ -53,9 +52,6 @@ class LocalJob:
 
     def _places(self) -> list[tuple[int, int]]:
         return [(level, p) for level in range(1, self.plan.stages + 1) for p in range(self.plan.partitions)]
-
-    def _sources(self) -> list[Vertex]:
-        return [v for v in self.plan.vertices if v.is_source]
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -100,27 +96,27 @@ class LocalJob:
     def _advance(self, limit: int) -> dict[tuple[int, int], Position]:
         now = SourceClock(self.clock.now_ms(), self._started_ms)
         ends = {}
-        for vertex in self._sources():
+        for vertex in self.plan.sources:
             for split in range(vertex.parallelism):
                 key = (vertex.vertex_id, split)
                 start = self._positions[key]
                 ends[key] = (
                     start
                     if start.ended
-                    else _source(vertex).advance(split, vertex.parallelism, start, self._base[key], limit, now)
+                    else vertex.source.advance(split, vertex.parallelism, start, self._base[key], limit, now)
                 )
         return ends
 
     def _line(self, ends: dict[tuple[int, int], Position]) -> list[ChunkRow]:
         info = BatchInfo(self._run_id, self.batch_id, self.clock.now_ms())
         rows = list(self._read(ends, info))
-        rows += [control_row(p, level, info) for level, p in self._places()]
+        rows += control_rows(self.plan, info)
         for level in range(1, self.plan.stages + 1):
             rows = list(self._stage(level, rows))
         return [r for r in rows if r.target == DRIVER]
 
     def _read(self, ends: dict[tuple[int, int], Position], info: BatchInfo) -> Iterator[ChunkRow]:
-        for vertex in self._sources():
+        for vertex in self.plan.sources:
             for split in range(vertex.parallelism):
                 key = (vertex.vertex_id, split)
                 start = self._positions[key]
@@ -141,9 +137,3 @@ class LocalJob:
     def state_blobs(self) -> dict[bytes, bytes]:
         """Every blob of keyed and operator state; empty when nothing leaked (roots are not counted)."""
         return {key: blob for store in self._stores.values() for key, blob in store.blobs.items() if key[8:9] != b"R"}
-
-
-def _source(vertex: Vertex) -> Source:
-    spec = vertex.operators[0].spec
-    assert isinstance(spec, SourceSpec)
-    return spec.source

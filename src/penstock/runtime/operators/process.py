@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
-from penstock.core.errors import ProgramError, TimestampError, UserFunctionError
+from penstock.core.errors import ProgramError, TimestampError
 from penstock.core.functions import KeyedProcessFunction, ProcessFunction, TimeDomain, TimerService
 from penstock.core.job import ChainedOperator
 from penstock.core.output_tag import OutputTag
@@ -14,7 +14,7 @@ from penstock.core.specs import KeyedProcessSpec, ProcessSpec
 from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
 from penstock.runtime.codec import IMMUTABLE, fix
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
-from penstock.runtime.failures import describe, user_failure
+from penstock.runtime.failures import describe, not_iterable, user_failure
 from penstock.runtime.operators.base import Operator, Timestamps
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 
@@ -78,13 +78,7 @@ class _Emitter(Operator):
 
     def failed(self, doing: str, record: Any, result: Any, error: Exception) -> Exception:
         if isinstance(error, TypeError) and result is not None and not hasattr(result, "__iter__"):
-            return UserFunctionError(
-                f"{doing} of operator '{self.desc.name}' (uid {self.desc.uid}) returned {describe(result)} "
-                f"({type(result).__name__}) for record {describe(record)}: yield records or return an iterable of them",
-                self.desc.name,
-                self.desc.uid,
-                describe(record),
-            )
+            return not_iterable(self.desc.name, self.desc.uid, doing, record, result)
         return user_failure(self.desc.name, self.desc.uid, doing, record, error)
 
 

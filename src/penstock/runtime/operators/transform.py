@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import Any
 
-from penstock.core.errors import UserFunctionError
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import TransformSpec
 from penstock.runtime.codec import IMMUTABLE, fix
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
-from penstock.runtime.failures import describe, last_taken, user_failure
+from penstock.runtime.failures import last_taken, not_iterable, user_failure
 from penstock.runtime.operators.base import Operator, Timestamps
 
 __all__ = ["FilterOperator", "FlatMapOperator", "MapOperator"]
@@ -109,18 +108,8 @@ class FlatMapOperator(_Transform):
         try:
             made = iter(result)
         except TypeError:
-            raise _not_iterable(self.desc, value, result) from None
+            raise not_iterable(self.desc.name, self.desc.uid, self.doing, value, result) from None
         if self._reuse:
             out.extend(made)
         else:
             out.extend([r if r.__class__ in IMMUTABLE else fix(r) for r in made])
-
-
-def _not_iterable(desc: ChainedOperator, value: Any, result: Any) -> UserFunctionError:
-    return UserFunctionError(
-        f"The flat_map function of operator '{desc.name}' (uid {desc.uid}) returned {describe(result)} "
-        f"({type(result).__name__}) for record {describe(value)}: yield records or return an iterable of them",
-        desc.name,
-        desc.uid,
-        describe(value),
-    )

@@ -210,26 +210,32 @@ class KeyedProcessOperator(_Emitter):
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "a keyed operator got records without keys"
         call, context, limit = self._function.process_element, self._context, self._limit
-        backend, page_of = self._backend, self._backend.page_of
+        backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
         out, times = self._values, self._times
-        value = result = None
+        value = result = context.stamp = None
+        stamped, immutable = timestamps is not None, IMMUTABLE
         try:
-            for value, stamp, key in zip(values, timestamps or repeat(None), keys, strict=False):
+            for value, stamp, key, page in zip(values, timestamps or repeat(None), keys, pages, strict=False):
                 backend.key = key
-                backend.page = page_of[key]
-                context.stamp = stamp
+                backend.page = page
+                if stamped:
+                    context.stamp = stamp
                 result = call(value, context)
                 if result is None:
                     continue
                 for record in result:
-                    # scalars and tuples of them, the commonest records, without a call
-                    for item in record if record.__class__ is tuple else (record,):
-                        if item.__class__ not in IMMUTABLE:
-                            self.take_one(record, stamp)
-                            break
+                    # tuples of scalars, the commonest records, without a call
+                    if record.__class__ is tuple:
+                        for item in record:
+                            if item.__class__ not in immutable:
+                                self.take_one(record, stamp)
+                                break
+                        else:
+                            out.append(record)
+                            if stamped:
+                                times.append(stamp)
                     else:
-                        out.append(record)
-                        times.append(stamp)
+                        self.take_one(record, stamp)
                     if len(out) >= limit:
                         self.flush_main()
                         out, times = self._values, self._times

@@ -66,12 +66,13 @@ class KeyedBackend:
 
     # -- keys ---------------------------------------------------------------------------------
 
-    def use(self, name: str) -> None:
-        """From now on every page has a table of this (qualified) name."""
+    def use(self, name: str) -> int:
+        """From now on every page has a table of this (qualified) name, in the slot that is returned."""
         if name not in self._names:
             self._names.append(name)
             for page in self._pages.values():
-                page.tables.setdefault(name, {})
+                page.slots.append(page.tables.setdefault(name, {}))
+        return self._names.index(name)
 
     def ensure(self, keys: Iterable[Any]) -> None:
         """Load the pages of all `keys`; afterwards `page_of` knows them. Called before a chunk is processed."""
@@ -323,7 +324,10 @@ class KeyedBackend:
         tails = {key: (stable_hash(key) // self._max_parallelism) & mask for key in page.members()}
         if depth + step > 31 or len(set(tails.values())) < 2:
             return []
-        children = {t: Page((group, depth + step, t), False, {n: {} for n in page.tables}) for t in set(tails.values())}
+        children = {
+            tail: Page((group, depth + step, tail), False, {name: {} for name in page.tables}, self._names)
+            for tail in set(tails.values())
+        }
         for name, table in page.tables.items():
             for key, value in table.items():
                 children[tails[key]].tables[name][key] = value

@@ -28,9 +28,9 @@ __all__ = [
 _ABSENT: Any = object()
 
 
-def _drop(backend: KeyedBackend, name: str) -> Any:
-    """Remove what the current key has under a name."""
-    stored = backend.page.tables[name].pop(backend.key, _ABSENT)
+def _drop(backend: KeyedBackend, slot: int) -> Any:
+    """Remove what the current key has in a table."""
+    stored = backend.page.slots[slot].pop(backend.key, _ABSENT)
     if stored is not _ABSENT:
         backend.page.dirty = True
     return stored
@@ -39,30 +39,29 @@ def _drop(backend: KeyedBackend, name: str) -> Any:
 class PagedValueState(ValueState[Any]):
     """A value per key."""
 
-    __slots__ = ("_backend", "_name")
+    __slots__ = ("_backend", "_slot")
 
     def __init__(self, backend: KeyedBackend, name: str) -> None:
         self._backend = backend
-        self._name = name
-        backend.use(name)
+        self._slot = backend.use(name)
 
     def value(self) -> Any:
         backend = self._backend
-        stored = backend.page.tables[self._name].get(backend.key)
+        stored = backend.page.slots[self._slot].get(backend.key)
         return loads(stored) if stored.__class__ is Encoded else stored
 
     def update(self, value: Any) -> None:
+        if value is None:
+            return self.clear()
         if value.__class__ not in IMMUTABLE:
             value = encode(value)
-        elif value is None:
-            return self.clear()
         backend = self._backend
         page = backend.page
-        page.tables[self._name][backend.key] = value
+        page.slots[self._slot][backend.key] = value
         page.dirty = True
 
     def clear(self) -> None:
-        _drop(self._backend, self._name)
+        _drop(self._backend, self._slot)
 
 
 class PagedReducingState(ReducingState[Any]):
@@ -70,13 +69,12 @@ class PagedReducingState(ReducingState[Any]):
 
     def __init__(self, backend: KeyedBackend, name: str, reduce: Callable[[Any, Any], Any]) -> None:
         self._backend = backend
-        self._name = name
         self._reduce = reduce
-        backend.use(name)
+        self._slot = backend.use(name)
 
     def get(self) -> Any:
         backend = self._backend
-        return decode(backend.page.tables[self._name].get(backend.key))
+        return decode(backend.page.slots[self._slot].get(backend.key))
 
     def add(self, value: Any) -> None:
         self.fold(value)
@@ -84,7 +82,7 @@ class PagedReducingState(ReducingState[Any]):
     def fold(self, value: Any) -> Any:
         """Add and answer the new result in one go."""
         key, page = self._backend.key, self._backend.page
-        table = page.tables[self._name]
+        table = page.slots[self._slot]
         stored = table.get(key, _ABSENT)
         result = value if stored is _ABSENT else self._reduce(decode(stored), value)
         table[key] = encode(result)
@@ -92,7 +90,7 @@ class PagedReducingState(ReducingState[Any]):
         return result
 
     def clear(self) -> None:
-        _drop(self._backend, self._name)
+        _drop(self._backend, self._slot)
 
 
 class PagedAggregatingState(AggregatingState[Any, Any]):
@@ -121,12 +119,11 @@ class PagedListState(ListState[Any]):
 
     def __init__(self, backend: KeyedBackend, name: str) -> None:
         self._backend = backend
-        self._name = name
-        backend.use(name)
+        self._slot = backend.use(name)
 
     @property
     def _table(self) -> dict[Any, Any]:
-        return self._backend.page.tables[self._name]
+        return self._backend.page.slots[self._slot]
 
     def get(self) -> Iterable[Any]:
         stored = self._table.get(self._backend.key)
@@ -165,7 +162,7 @@ class PagedListState(ListState[Any]):
         backend.page.dirty = True
 
     def clear(self) -> None:
-        stored = _drop(self._backend, self._name)
+        stored = _drop(self._backend, self._slot)
         if stored.__class__ is SegmentList:
             stored.drop(self._backend)
 
@@ -186,12 +183,11 @@ class PagedMapState(MapState[Any, Any]):
 
     def __init__(self, backend: KeyedBackend, name: str) -> None:
         self._backend = backend
-        self._name = name
-        backend.use(name)
+        self._slot = backend.use(name)
 
     @property
     def _table(self) -> dict[Any, Any]:
-        return self._backend.page.tables[self._name]
+        return self._backend.page.slots[self._slot]
 
     def get(self, key: Any) -> Any:
         found = self._find(key)
@@ -258,6 +254,6 @@ class PagedMapState(MapState[Any, Any]):
         return self._table.get(self._backend.key) is None
 
     def clear(self) -> None:
-        stored = _drop(self._backend, self._name)
+        stored = _drop(self._backend, self._slot)
         if stored.__class__ is BucketMap:
             stored.drop(self._backend)

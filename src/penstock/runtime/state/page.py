@@ -50,13 +50,19 @@ class StoreKeys:
 
 
 class Page:
-    """A loaded page: for each state a table of values by key, and the timers of these keys."""
+    """A loaded page: for each state a table of values by key, and the timers of these keys.
 
-    __slots__ = ("dirty", "ident", "live", "stored", "tables", "timers", "used", "weight")
+    `slots` are the tables of the states in use, by the number that the backend gave them.
+    """
 
-    def __init__(self, ident: PageId, stored: bool, tables: dict[str, dict[Any, Any]]) -> None:
+    __slots__ = ("dirty", "ident", "live", "slots", "stored", "tables", "timers", "used", "weight")
+
+    def __init__(
+        self, ident: PageId, stored: bool, tables: dict[str, dict[Any, Any]], names: Iterable[str] = ()
+    ) -> None:
         self.ident = ident
         self.tables = tables
+        self.slots = [tables.setdefault(name, {}) for name in names]
         self.timers: tuple[dict[Timer, None], dict[Timer, None]] = ({}, {})
         self.dirty = False
         self.live = True
@@ -68,12 +74,9 @@ class Page:
     def decode(ident: PageId, blob: bytes | None, names: Iterable[str]) -> Page:
         """A page from its blob, with a table for every state in use."""
         if blob is None:
-            return Page(ident, False, {name: {} for name in names})
+            return Page(ident, False, {}, names)
         tables, event, processing = loads(blob)
-        for name in names:
-            if name not in tables:
-                tables[name] = {}
-        page = Page(ident, True, tables)
+        page = Page(ident, True, tables, names)
         page.timers = (dict.fromkeys(event), dict.fromkeys(processing))
         return page
 

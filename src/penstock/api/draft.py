@@ -39,16 +39,21 @@ class Draft:
         )
 
     def edges(self, numbers: Mapping[int, int]) -> list[StreamEdge]:
-        return [StreamEdge(numbers[id(f.source)], numbers[id(self)], f.exchange, f.tag) for f in self.inputs]
+        own = numbers[id(self)]
+        return [StreamEdge(numbers[id(f.source)], own, f.exchange, f.tag, f.input) for f in self.inputs]
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """What a stream is made of: an operator's output (or a tag of it), and how it is to be exchanged."""
+    """What a stream is made of: an operator's output (or a tag of it), and how it is to be exchanged.
+
+    `input` says which input of the operator that is fed it goes to.
+    """
 
     source: Draft
     tag: str | None = None
     exchange: Exchange | None = None
+    input: int = 0
 
 
 def freeze(drafts: Iterable[Draft]) -> tuple[tuple[StreamNode, ...], tuple[StreamEdge, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Protocol
 
@@ -26,6 +27,11 @@ class SystemClock:
     def sleep_ms(self, delay_ms: float) -> None:
         """Block the calling thread."""
         time.sleep(delay_ms / 1000)
+
+
+async def pause_ms(delay_ms: float) -> None:
+    """Let other coroutines run for a while."""
+    await asyncio.sleep(delay_ms / 1000)
 
 
 class ManualClock:

@@ -94,6 +94,21 @@ class KeyedBackend:
         self.key = key
         self.page = self.page_of[key]
 
+    def each_key(self, groups: Iterable[int], slot: int) -> Iterator[Any]:
+        """Every key of these key groups that has a value in a slot; each is made the current one."""
+        for number in groups:
+            self._tick += 1
+            self._load_groups([number])
+            for depth, bits in list(self._groups[number].pages):
+                self._load_pages([(number, depth, bits)])
+                page = self._pages[number, depth, bits]
+                page.used = self._tick
+                for key in list(page.slots[slot]):
+                    self.key, self.page = key, page
+                    yield key
+            if self._weight > self._budget_bytes:
+                self._evict()
+
     def group_of(self, page: Page) -> Group:
         return self._groups[page.ident[0]]
 

@@ -1,0 +1,15 @@
+"""Public names on PyFlink's path `pyflink.datastream.data_stream`."""
+
+from penstock.api.collect import CloseableIterator
+from penstock.api.connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
+from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
+
+__all__ = [
+    "BroadcastConnectedStream",
+    "BroadcastStream",
+    "CloseableIterator",
+    "ConnectedStreams",
+    "DataStream",
+    "DataStreamSink",
+    "KeyedStream",
+]

@@ -6,19 +6,23 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from penstock.core.errors import RecordError
+from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.codec import dumps, loads
 
 __all__ = [
+    "ACTIVE",
     "COLLECTED",
     "COMMITTABLES",
     "CONTROL",
     "DATA",
     "DRIVER",
     "FINISHED",
+    "IDLE",
     "METRICS",
     "PENDING",
     "BatchInfo",
     "ChunkRow",
+    "Mark",
     "Payload",
     "channel_id",
     "decode_payload",
@@ -33,8 +37,11 @@ DRIVER = -1
 
 _CHANNEL_BITS = 24
 
+IDLE, ACTIVE = MAX_WATERMARK + 1, MAX_WATERMARK + 2
+"""Marks beyond every watermark: from here on the channel is idle, or active again (T6)."""
+
 Mark = tuple[int, int]
-"""(how many records come before it, watermark)."""
+"""(how many records come before it, watermark or IDLE or ACTIVE)."""
 
 
 class ChunkRow(NamedTuple):
@@ -49,7 +56,7 @@ class ChunkRow(NamedTuple):
 
 
 class Payload(NamedTuple):
-    """Records of one channel in order: values, timestamps and keys side by side, watermarks in between."""
+    """Records of one channel in order: values, timestamps and keys side by side, marks in between."""
 
     values: list[Any]
     timestamps: list[Any] | None

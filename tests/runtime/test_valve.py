@@ -104,6 +104,13 @@ def test_the_end_of_one_channel_is_not_the_end_of_time_while_others_only_sleep()
     assert valve.take(2, MAX_WATERMARK) == (MAX_WATERMARK,)
 
 
+def test_what_a_channel_said_before_it_ended_is_flushed_too() -> None:
+    """T4, T6: whether it ended before or after the others fell asleep."""
+    valve = Valve([1, 2])
+    assert valve.take(1, 100) + valve.take(2, 7) + valve.take(1, MAX_WATERMARK) == (7,)
+    assert valve.take(2, IDLE) == (100, IDLE)
+
+
 def test_a_restored_valve_goes_on_from_the_old_marks() -> None:
     """S4, T5, T6: a channel nobody knows any more is dropped, a new one starts at the clock, sleepers sleep on."""
     old = Valve([1, 2, 4])
@@ -124,10 +131,7 @@ class Channel:
     mark: int = MIN_WATERMARK
     idle: bool = False
     counts: bool = True
-
-    @property
-    def ended(self) -> bool:
-        return self.mark == MAX_WATERMARK
+    ended: bool = False
 
 
 class Oracle:
@@ -148,6 +152,9 @@ class Oracle:
         if mark == IDLE:
             channel.idle, channel.counts = True, False
             return
+        if mark == MAX_WATERMARK:
+            channel.ended = True
+            return
         if mark != ACTIVE:
             channel.mark = max(channel.mark, mark)
         channel.idle = False
@@ -159,7 +166,7 @@ class Oracle:
         if not left:
             return self._send(MAX_WATERMARK)
         if self.idle:
-            return self._send(max(c.mark for c in left)) + (() if was_idle else (IDLE,))
+            return self._send(max(c.mark for c in self.channels)) + (() if was_idle else (IDLE,))
         counting = [c.mark for c in left if c.counts]
         woken = (ACTIVE,) if was_idle else ()
         return woken + (self._send(min(counting)) if counting else ())

@@ -14,12 +14,14 @@ __all__ = [
     "COLLECTED",
     "COMMITTABLES",
     "CONTROL",
+    "CONTROL_SEQ",
     "DATA",
     "DRIVER",
     "FINISHED",
     "IDLE",
     "METRICS",
     "PENDING",
+    "WAKING_SEQ",
     "BatchInfo",
     "ChunkRow",
     "Mark",
@@ -31,6 +33,9 @@ __all__ = [
 ]
 
 CONTROL, DATA, COLLECTED, COMMITTABLES, PENDING, METRICS, FINISHED = range(7)
+
+CONTROL_SEQ, WAKING_SEQ = -2, -1
+"""Places before all data: control rows, then channels that wake in the batch (they count before any of its data)."""
 
 DRIVER = -1
 """Target of rows that go to the end of the line."""
@@ -78,7 +83,7 @@ def channel_id(edge_id: int, sender: int) -> int:
 
 
 def sort_key(row: ChunkRow) -> tuple[int, int]:
-    """Order within a channel is kept; channels are interleaved fairly. Control comes first (seq −1)."""
+    """Order within a channel is kept; channels are interleaved fairly. Control comes first."""
     return (row.seq, row.channel)
 
 

@@ -20,7 +20,7 @@ from penstock.runtime.operators.factory import build_operator
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.page import NO_TIMER, StoreKeys
 from penstock.runtime.state.store import StateStore
-from penstock.runtime.valve import Valve, ValveState
+from penstock.runtime.valve import Valve
 from penstock.runtime.writer import EdgeWriter
 
 __all__ = ["VertexTask", "store_prefix", "wire_chain"]
@@ -83,7 +83,7 @@ class VertexTask:
         self._lane_of = self._channels()
         self._valve = Valve(self._lane_of)
         if saved:
-            self._valve.restore(ValveState(saved["channels"], saved.get("idle", frozenset()), saved["clock"]))
+            self._valve.restore(saved["valve"])
         # not checkpointed
         self.context = TaskContext(
             vertex.name,
@@ -215,7 +215,7 @@ class VertexTask:
                 self._advance(move, keys, place)
 
     def _lane_has_ended(self, lane: Lane) -> bool:
-        return all(self._valve.marks[c] == MAX_WATERMARK for c, other in self._lane_of.items() if other == lane)
+        return all(self._valve.has_ended(c) for c, other in self._lane_of.items() if other == lane)
 
     def _advance(self, watermark: int, keys: list[Any] | None, place: int) -> None:
         """Move the clock; firing timers may push pages of records still to come out of memory."""
@@ -257,14 +257,11 @@ class VertexTask:
         self._store.put_many(puts)
 
     def _root(self) -> bytes:
-        valve = self._valve.snapshot()
         return dumps(
             {
                 "nonce": self.nonce,
                 "run": self._run_id,
-                "clock": valve.clock,
-                "channels": valve.marks,
-                "idle": valve.idle,
+                "valve": self._valve.snapshot(),
                 "groups": self._backend.group_timers if self._backend is not None else {},
             }
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
@@ -20,6 +20,7 @@ class ValveState(NamedTuple):
 
     marks: dict[Any, int]
     idle: frozenset[Any]
+    ended: frozenset[Any]
     clock: int
 
 
@@ -28,8 +29,8 @@ class Valve(Generic[C]):
 
     The clock is the minimum over the channels that count, and never falls. A channel counts if it is active and not
     behind the clock: one that was idle has to catch up first. When the last active channel becomes idle, the largest
-    watermark is flushed and idleness announced. A channel that has ended (+∞) takes no part any more; +∞ goes out
-    when all have ended, never because the others are idle: they may still wake.
+    watermark is flushed and idleness announced. A channel that has ended (+∞) holds nothing back any more; +∞ goes
+    out when all have ended, never because the others are idle: they may still wake.
 
     >>> valve = Valve([1, 2])
     >>> valve.take(1, 10), valve.take(2, 7), valve.clock
@@ -38,21 +39,23 @@ class Valve(Generic[C]):
     ((10,), True)
     """
 
-    __slots__ = ("_channels", "_idle", "clock")
+    __slots__ = ("_channels", "_ended", "_idle", "clock")
 
     def __init__(self, channels: Iterable[C], clock: int = MIN_WATERMARK) -> None:
         self._channels: dict[C, int] = dict.fromkeys(channels, MIN_WATERMARK)
         self._idle: set[C] = set()
+        self._ended: set[C] = set()
         self.clock = clock
 
     def restore(self, state: ValveState) -> None:
         """Go on from a snapshot. Channels nobody knows any more are dropped, new ones start at the clock."""
-        marks, idle, self.clock = state
+        marks, idle, ended, self.clock = state
         self._channels = {c: marks.get(c, self.clock) for c in self._channels}
         self._idle = {c for c in idle if c in self._channels}
+        self._ended = {c for c in ended if c in self._channels}
 
     def snapshot(self) -> ValveState:
-        return ValveState(dict(self._channels), frozenset(self._idle), self.clock)
+        return ValveState(dict(self._channels), frozenset(self._idle), frozenset(self._ended), self.clock)
 
     def closed_unheard(self) -> bool:
         """Whether there is no channel at all, so that nothing will ever come; true once, the clock is +∞ from then on.
@@ -66,69 +69,61 @@ class Valve(Generic[C]):
         self.clock = MAX_WATERMARK
         return True
 
-    @property
-    def marks(self) -> Mapping[C, int]:
-        """Each channel's last watermark."""
-        return self._channels
-
     def is_idle(self, channel: C) -> bool:
         return channel in self._idle
 
+    def has_ended(self, channel: C) -> bool:
+        return channel in self._ended
+
     def take(self, channel: C, mark: int) -> tuple[int, ...]:
         """Note a mark of a channel; what goes out because of it, in order: watermarks, IDLE, ACTIVE."""
-        if mark == IDLE:
-            return self._sleep(channel)
-        if mark == ACTIVE:
-            return self._wake(channel)
-        return self._advance(channel, mark)
+        if channel in self._ended:
+            return _NOTHING
+        if mark < MAX_WATERMARK:
+            return self._advance(channel, mark)
+        if mark == MAX_WATERMARK:
+            return self._end(channel)
+        return self._sleep(channel) if mark == IDLE else self._wake(channel)
 
     def _advance(self, channel: C, watermark: int) -> tuple[int, ...]:
-        last = self._channels[channel]
-        if watermark == MAX_WATERMARK:
-            return self._end(channel) if last != MAX_WATERMARK else _NOTHING
         woken = self._wake(channel) if channel in self._idle else _NOTHING
+        last = self._channels[channel]
         if watermark <= last:
             return woken
         self._channels[channel] = watermark
         return woken if last > self.clock else woken + self._lowest()
 
     def _end(self, channel: C) -> tuple[int, ...]:
-        slept = self._all_idle()
-        self._channels[channel] = MAX_WATERMARK
+        slept = self._all_sleep()
         self._idle.discard(channel)
-        if all(w == MAX_WATERMARK for w in self._channels.values()):
+        self._ended.add(channel)
+        if len(self._ended) == len(self._channels):
             self.clock = MAX_WATERMARK
             return (MAX_WATERMARK,)
-        return self._all_idle_now() if not slept and self._all_idle() else self._lowest()
+        return self._fall_asleep() if not slept and self._all_sleep() else self._lowest()
 
     def _sleep(self, channel: C) -> tuple[int, ...]:
-        if channel in self._idle or self._channels[channel] == MAX_WATERMARK:
+        if channel in self._idle:
             return _NOTHING
         self._idle.add(channel)
-        return self._all_idle_now() if self._all_idle() else self._lowest()
+        return self._fall_asleep() if self._all_sleep() else self._lowest()
 
     def _wake(self, channel: C) -> tuple[int, ...]:
-        slept = self._all_idle()
-        if channel not in self._idle:
-            return _NOTHING
-        self._idle.remove(channel)
+        slept = self._all_sleep()
+        self._idle.discard(channel)
         return (ACTIVE,) if slept else _NOTHING
 
-    def _all_idle(self) -> bool:
+    def _all_sleep(self) -> bool:
         """Whether every channel that has not ended is idle."""
-        return bool(self._idle) and all(w == MAX_WATERMARK or c in self._idle for c, w in self._channels.items())
+        return bool(self._idle) and len(self._idle) + len(self._ended) == len(self._channels)
 
-    def _all_idle_now(self) -> tuple[int, ...]:
-        largest = max(self._channels[c] for c in self._idle)
-        return (*self._moved(largest), IDLE)
+    def _fall_asleep(self) -> tuple[int, ...]:
+        return (*self._moved(max(self._channels.values())), IDLE)
 
     def _lowest(self) -> tuple[int, ...]:
         """The minimum over the channels that count, if that moves the clock."""
-        clock, idle = self.clock, self._idle
-        if idle:
-            counting = [w for c, w in self._channels.items() if c not in idle and clock <= w < MAX_WATERMARK]
-        else:
-            counting = [w for w in self._channels.values() if clock <= w < MAX_WATERMARK]
+        clock, out = self.clock, self._idle | self._ended
+        counting = [w for c, w in self._channels.items() if w >= clock and c not in out]
         return self._moved(min(counting)) if counting else _NOTHING
 
     def _moved(self, watermark: int) -> tuple[int, ...]:

@@ -144,7 +144,7 @@ class TimestampsOperator(Operator):
         now_ms = self.task.batch.processing_time_ms
         for lane, watch in self._watches.items():
             watch.since = 0
-            if self._valve.marks[lane] == MAX_WATERMARK:
+            if self._valve.has_ended(lane):
                 continue
             due_ms = self._idle_due_ms(lane, watch)
             if due_ms <= now_ms:
@@ -155,15 +155,16 @@ class TimestampsOperator(Operator):
 
     def _idle_due_ms(self, lane: Lane, watch: _Watch) -> int:
         """When a lane that stays silent becomes idle; NO_TIMER if it is idle already, or has ended."""
-        if self._idle_ms is None or watch.active_ms is None or self._valve.is_idle(lane):
+        if self._idle_ms is None or watch.active_ms is None:
             return NO_TIMER
-        return NO_TIMER if self._valve.marks[lane] == MAX_WATERMARK else watch.active_ms + self._idle_ms
+        silent = self._valve.is_idle(lane) or self._valve.has_ended(lane)
+        return NO_TIMER if silent else watch.active_ms + self._idle_ms
 
     def next_processing_ms(self) -> int:
         return min((self._idle_due_ms(lane, watch) for lane, watch in self._watches.items()), default=NO_TIMER)
 
     def lane_ended(self, lane: Lane) -> None:
-        if self._valve.marks[lane] != MAX_WATERMARK:
+        if not self._valve.has_ended(lane):
             watch = self._watches[lane]
             if self._periodic and not watch.timed_out:
                 self._take(lane, watch.generator.periodic())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -113,7 +114,7 @@ def plan_options(
         batch_mode=batch,
         chunk_records=conf.get_integer("penstock.chunk.records", 8192),
         watermark_records=conf.get_integer("penstock.watermark.records", 1024),
-        periodic_watermarks=interval not in ("0", "0ms", "0 ms") and not batch,
+        periodic_watermarks=re.fullmatch(r"0+\s*[a-z]*", interval) is None and not batch,
         per_record_watermarks=conf.get_boolean("penstock.watermark.per-record", False),
         object_reuse=conf.get_boolean("pipeline.object-reuse", False),
         page_bytes=conf.get_integer("penstock.state.page-bytes", 12 << 10),

@@ -30,7 +30,10 @@ from penstock.runtime.state.handles import (
 )
 from penstock.runtime.state.space import StateSpace
 
-__all__ = ["LiveRuntimeContext", "TaskContext"]
+__all__ = ["Lane", "LiveRuntimeContext", "TaskContext"]
+
+Lane = tuple[int, int] | None
+"""What a watermark generator watches: a source split (number of the input edge, split), or None for all the rest."""
 
 _GETTERS = {
     "value": "get_state",
@@ -43,7 +46,10 @@ _GETTERS = {
 
 @dataclass(slots=True)
 class TaskContext:
-    """Shared by the operators of one subtask of one vertex."""
+    """Shared by the operators of one subtask of one vertex.
+
+    `lanes` are those of the head of the chain; `lane` is that of the chunk being processed.
+    """
 
     task_name: str
     subtask: int
@@ -58,6 +64,9 @@ class TaskContext:
     batch: BatchInfo = field(default_factory=lambda: BatchInfo("", 0, 0))
     attempt_id: str = ""
     new_run: bool = True
+    head_uid: str = ""
+    lanes: tuple[Lane, ...] = (None,)
+    lane: Lane = None
 
 
 class LiveRuntimeContext(RuntimeContext):

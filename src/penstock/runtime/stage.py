@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from penstock.core.clock import Clock
 from penstock.core.job import JobPlan
-from penstock.runtime.chunk import CONTROL, DRIVER, METRICS, BatchInfo, ChunkRow, sort_key
+from penstock.runtime.chunk import CONTROL, CONTROL_SEQ, DRIVER, METRICS, BatchInfo, ChunkRow, sort_key
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.state.backend import PROCESSING
 from penstock.runtime.state.store import StateStore
@@ -112,7 +112,7 @@ class StageTask:
 
 def control_row(partition: int, level: int, info: BatchInfo) -> ChunkRow:
     """The row that starts a batch for one partition of one level."""
-    return ChunkRow(partition, 0, 0, -1, CONTROL, dumps((level, info)))
+    return ChunkRow(partition, 0, 0, CONTROL_SEQ, CONTROL, dumps((level, info)))
 
 
 def control_rows(plan: JobPlan, info: BatchInfo) -> Iterator[ChunkRow]:

@@ -9,10 +9,11 @@ from typing import Any
 
 from penstock.core.clock import Clock
 from penstock.core.job import InEdge, JobPlan, Vertex
+from penstock.core.partition import Forward
 from penstock.core.time import MAX_WATERMARK
-from penstock.runtime.chunk import BatchInfo, ChunkRow, channel_id, decode_payload, edge_of
+from penstock.runtime.chunk import IDLE, BatchInfo, ChunkRow, channel_id, decode_payload, edge_of
 from penstock.runtime.codec import dumps, loads
-from penstock.runtime.context import TaskContext
+from penstock.runtime.context import Lane, TaskContext
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.operators.base import Fan, Operator, Output
 from penstock.runtime.operators.factory import build_operator
@@ -80,9 +81,10 @@ class VertexTask:
         saved = loads(root) if root is not None else None
         self._run_id: str | None = saved["run"] if saved else None
         self.nonce: bytes = saved["nonce"] if saved else b""
-        self._valve = Valve(self._channels())
+        self._lane_of = self._channels()
+        self._valve = Valve(self._lane_of)
         if saved:
-            self._valve.restore(saved["channels"], saved["clock"])
+            self._valve.restore(saved["valve"])
         # not checkpointed
         self.context = TaskContext(
             vertex.name,
@@ -94,6 +96,8 @@ class VertexTask:
             plan.settings,
             clock,
             send,
+            head_uid=vertex.uid,
+            lanes=tuple(dict.fromkeys(self._lane_of.values())),
         )
         self._backend = self._make_backend(saved["groups"] if saved else {})
         self.context.backend = self._backend
@@ -126,8 +130,14 @@ class VertexTask:
     def _hold_input(self) -> HeldInput:
         return HeldInput(self.vertex, self.plan.settings.sort_budget_bytes, self.plan.max_parallelism)
 
-    def _channels(self) -> list[int]:
-        return [channel_id(e.edge_id, s) for e in self.vertex.in_edges for s in self._senders(e)]
+    def _channels(self) -> dict[int, Lane]:
+        """The channels that end here, each with its lane: one of its own where it brings just one source split."""
+        splits = {e.edge_id for v in self.plan.sources for e in v.out_edges if isinstance(e.exchange, Forward)}
+        return {
+            channel_id(e.edge_id, s): (number, s) if e.edge_id in splits else None
+            for number, e in enumerate(self.vertex.in_edges)
+            for s in self._senders(e)
+        }
 
     def _senders(self, edge: InEdge) -> range:
         """Who sends to this subtask: everybody, or on a forward edge every sender whose turn it is."""
@@ -175,11 +185,12 @@ class VertexTask:
         self.tick()
 
     def process(self, row: ChunkRow) -> None:
-        """One chunk of one channel: records, with watermarks in between."""
+        """One chunk of one channel: records, with marks in between."""
         values, times, keys, marks = decode_payload(row.payload)
         edge = edge_of(row.channel)
         enter = self._entries[edge]
         self.records_in += len(values)
+        self.context.lane = self._lane_of[row.channel]
         if self._batch is not None:
             marks = [mark for mark in marks if mark[1] == MAX_WATERMARK]
             if self._batch.take(row, edge, values, times, keys, marks):
@@ -195,9 +206,7 @@ class VertexTask:
                     keys[position:place] if keys is not None else None,
                 )
                 position = place
-            moved = self._valve.advance(row.channel, mark)
-            if moved is not None:
-                self._advance(moved, keys, place)
+            self._mark(row.channel, mark, keys, place)
         if position < len(values):
             enter(
                 values[position:] if position else values,
@@ -213,9 +222,21 @@ class VertexTask:
                 self._backend.ensure(part.keys)
             self._head.entry(part.input)(part.values, part.stamps, part.keys)
         for channel in batch.closed:
-            moved = self._valve.advance(channel, MAX_WATERMARK)
-            if moved is not None:
-                self._head.watermark(moved)
+            self._mark(channel, MAX_WATERMARK, None, 0)
+
+    def _mark(self, channel: int, mark: int, keys: list[Any] | None, place: int) -> None:
+        """What the chain has to know of a mark that came in."""
+        moves = self._valve.take(channel, mark)
+        if mark == MAX_WATERMARK and self._lane_has_ended(self._lane_of[channel]):
+            self._head.lane_ended(self._lane_of[channel])
+        for move in moves:
+            if move > MAX_WATERMARK:
+                self._head.status(move == IDLE)
+            else:
+                self._advance(move, keys, place)
+
+    def _lane_has_ended(self, lane: Lane) -> bool:
+        return all(self._valve.has_ended(c) for c, other in self._lane_of.items() if other == lane)
 
     def _advance(self, watermark: int, keys: list[Any] | None, place: int) -> None:
         """Move the clock; firing timers may push pages of records still to come out of memory."""
@@ -267,8 +288,7 @@ class VertexTask:
             {
                 "nonce": self.nonce,
                 "run": self._run_id,
-                "clock": self._valve.clock,
-                "channels": self._valve.snapshot(),
+                "valve": self._valve.snapshot(),
                 "groups": self._backend.group_timers if self._backend is not None else {},
             }
         )
@@ -283,5 +303,6 @@ class VertexTask:
         return self._valve.clock
 
     def next_timer_ms(self, domain: int = EVENT) -> int:
-        """When the next timer may be due; NO_TIMER if there is none."""
-        return self._backend.earliest(domain) if self._backend is not None else NO_TIMER
+        """When the next timer may be due; NO_TIMER if there is none. Operators may wait for processing time, too."""
+        timer = self._backend.earliest(domain) if self._backend is not None else NO_TIMER
+        return min([timer, *(op.next_processing_ms() for op in self._operators if domain == PROCESSING)])

@@ -21,7 +21,8 @@ from penstock.core.partition import (
     Rescale,
     Shuffle,
 )
-from penstock.runtime.chunk import DATA, ChunkRow, Payload, channel_id, encode_payload
+from penstock.core.time import MAX_WATERMARK
+from penstock.runtime.chunk import ACTIVE, DATA, IDLE, WAKING_SEQ, ChunkRow, Payload, channel_id, encode_payload
 from penstock.runtime.failures import last_taken, named, user_failure
 from penstock.runtime.keyhash import key_group, route_ints, stable_hash, subtask_of_group
 from penstock.runtime.operators.base import Timestamps
@@ -62,11 +63,17 @@ class _Buffer:
         if keys is not None:
             self.keys.extend(keys)
 
-    def mark(self, watermark: int) -> None:
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing has been said in this batch."""
+        return self.seq == 0 and not self.values and not self.marks
+
+    def mark(self, mark: int) -> None:
+        """A watermark replaces the one before it if no record lies between; idle and active are all kept."""
         position = len(self.values)
-        if self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= watermark:
+        if self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= mark <= MAX_WATERMARK:
             self.marks.pop()
-        self.marks.append((position, watermark))
+        self.marks.append((position, mark))
 
 
 class EdgeWriter:
@@ -94,7 +101,7 @@ class EdgeWriter:
         self._most_records = self._chunk_records = plan.settings.chunk_records
         self._chunk_bytes = plan.settings.chunk_bytes
         exchange: Exchange = edge.exchange
-        self._forward = isinstance(exchange, Forward)
+        self._receivers = [self._own()] if isinstance(exchange, Forward) else range(target.parallelism)
         self._selector = exchange.selector if isinstance(exchange, Hash) else None
         self._route: Router = self._make_router(exchange)
         # not checkpointed
@@ -125,8 +132,22 @@ class EdgeWriter:
 
     def watermark(self, timestamp: int) -> None:
         """To every receiver (T5); a forward edge has one."""
-        for buffer in [self._buffers[self._own()]] if self._forward else self._buffers:
-            buffer.mark(timestamp)
+        for index in self._receivers:
+            self._buffers[index].mark(timestamp)
+
+    def status(self, idle: bool) -> None:
+        """To every receiver, like a watermark (T6).
+
+        A channel that wakes with the first thing it says in a batch is heard before all data of the batch: receivers
+        would else run ahead of it with the data of others, which may be the rest of the same stream.
+        """
+        for index in self._receivers:
+            buffer = self._buffers[index]
+            if idle or not buffer.untouched:
+                buffer.mark(IDLE if idle else ACTIVE)
+            else:
+                payload = encode_payload(Payload([], None, None, [(0, ACTIVE)]), self._operator, self._uid)
+                self._send(self._row(index, WAKING_SEQ, payload))
 
     def flush(self) -> None:
         for index, buffer in enumerate(self._buffers):
@@ -173,9 +194,12 @@ class EdgeWriter:
         )
         if len(payload) > self._chunk_bytes and len(buffer.values) > 1:
             self._chunk_records = max(1, len(buffer.values) * self._chunk_bytes // len(payload))
-        self._send(ChunkRow(self._partitions[index], self._edge.target, self._channel, buffer.seq, DATA, payload))
+        self._send(self._row(index, buffer.seq, payload))
         buffer.seq += 1
         buffer.reset()
+
+    def _row(self, index: int, seq: int, payload: bytes) -> ChunkRow:
+        return ChunkRow(self._partitions[index], self._edge.target, self._channel, seq, DATA, payload)
 
     # -- routing --------------------------------------------------------------------------------
 

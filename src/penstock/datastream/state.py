@@ -11,6 +11,7 @@ from penstock.core.state import (
     ReducingStateDescriptor,
     State,
     StateDescriptor,
+    StateTtlConfig,
     ValueState,
     ValueStateDescriptor,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "ReducingStateDescriptor",
     "State",
     "StateDescriptor",
+    "StateTtlConfig",
     "ValueState",
     "ValueStateDescriptor",
 ]

@@ -17,7 +17,7 @@ from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.operators.base import Fan, Operator, Output
 from penstock.runtime.operators.factory import build_operator
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
-from penstock.runtime.state.page import NO_TIMER, StoreKeys
+from penstock.runtime.state.page import NO_TIMER, Earliest, StoreKeys
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.valve import Valve
 from penstock.runtime.writer import EdgeWriter
@@ -107,7 +107,7 @@ class VertexTask:
     def root_name(vertex: Vertex, subtask: int) -> bytes:
         return StoreKeys(store_prefix(vertex.uid)).root(subtask)
 
-    def _make_backend(self, group_timers: dict[int, tuple[int, int]]) -> KeyedBackend | None:
+    def _make_backend(self, group_timers: dict[int, Earliest]) -> KeyedBackend | None:
         if not self.vertex.operators[0].spec.is_keyed:
             return None
         settings = self.plan.settings
@@ -205,6 +205,8 @@ class VertexTask:
         """Fire processing-time timers that are due (T11)."""
         if self._backend is not None and self._backend.earliest(PROCESSING) != NO_TIMER:
             self._head.processing_time(self.context.clock.now_ms())
+        if self._backend is not None and self._backend.sweeper is not None and self._backend.sweeper.every_chunk:
+            self._backend.sweeper.sweep()
 
     def end(self) -> None:
         """The batch ends: everything out, everything written."""
@@ -254,5 +256,8 @@ class VertexTask:
         return self._valve.clock
 
     def next_timer_ms(self, domain: int = EVENT) -> int:
-        """When the next timer may be due; NO_TIMER if there is none."""
-        return self._backend.earliest(domain) if self._backend is not None else NO_TIMER
+        """When the next timer may be due or, in processing time, state is to be swept; NO_TIMER if neither."""
+        if self._backend is None:
+            return NO_TIMER
+        earliest = self._backend.earliest(domain)
+        return min(earliest, self._backend.next_sweep_ms()) if domain == PROCESSING else earliest

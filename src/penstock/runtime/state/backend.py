@@ -6,19 +6,23 @@ changed; `page_of` says which page a key belongs to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import stable_hash
-from penstock.runtime.state.page import NO_TIMER, Group, Page, PageId, StoreKeys, Timer
+from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page, PageId, StoreKeys, Timer
 from penstock.runtime.state.store import StateStore
 
-__all__ = ["EVENT", "PROCESSING", "KeyedBackend"]
+if TYPE_CHECKING:
+    from penstock.runtime.state.sweep import Sweeper
 
-EVENT, PROCESSING = 0, 1
+__all__ = ["EVENT", "PROCESSING", "SWEEP", "KeyedBackend"]
+
+EVENT, PROCESSING, SWEEP = 0, 1, 2
 _PREFETCH = 64
 _BUCKETS_KEPT = 64
 _KEY_WEIGHT = 160
@@ -34,7 +38,7 @@ class KeyedBackend:
         max_parallelism: int,
         page_bytes: int,
         budget_bytes: int,
-        group_timers: dict[int, tuple[int, int]] | None = None,
+        group_timers: dict[int, Earliest] | None = None,
     ) -> None:
         # configuration
         self.store = store
@@ -54,8 +58,10 @@ class KeyedBackend:
         self._buckets: dict[bytes, dict[Any, Any]] = {}
         self._changed: set[bytes] = set()
         self.group_timers = group_timers if group_timers is not None else {}
-        self._heaps: tuple[list[Any], list[Any]] = ([], [])
-        self._far: tuple[list[Any], list[Any]] = ([], [])
+        self._heaps: tuple[list[Any], ...] = ([], [], [])
+        self._far: tuple[list[Any], ...] = ([], [], [])
+        self._adopted: dict[str, tuple[str, Callable[[Any], Any]]] = {}
+        self.sweeper: Sweeper | None = None
         self._count = 0
         self._tick = 0
         self._weight = 0
@@ -136,6 +142,7 @@ class KeyedBackend:
         for domain, timers in enumerate(page.timers):
             for timer in timers:
                 self._push(domain, timer, page)
+        self._adopt(page)
         keys = page.members()
         self.page_of.update(dict.fromkeys(keys, page))
         self._add_weight(page, len(blob) + _KEY_WEIGHT * len(keys))
@@ -195,17 +202,17 @@ class KeyedBackend:
         self._count += 1
         heappush(self._heaps[domain], (timer[0], self._count, page, timer[1], timer[2]))
 
-    def _note_far(self, ident: PageId, earliest: tuple[int, int]) -> None:
+    def _note_far(self, ident: PageId, earliest: Earliest) -> None:
         """Remember when a page that is not loaded (depth −1: a whole group) has something due."""
-        for domain in (EVENT, PROCESSING):
-            if earliest[domain] != NO_TIMER:
-                heappush(self._far[domain], (earliest[domain], ident))
+        for domain, timestamp in enumerate(earliest):
+            if timestamp != NO_TIMER:
+                heappush(self._far[domain], (timestamp, ident))
 
-    def _load_far(self, domain: int, upto: int) -> None:
+    def _load_far(self, domain: int, upto: int, limit: int = _PREFETCH) -> None:
         far = self._far[domain]
         groups: set[int] = set()
         pages: set[PageId] = set()
-        while far and far[0][0] <= upto and len(pages) < _PREFETCH:
+        while far and far[0][0] <= upto and len(pages) < limit:
             _, ident = heappop(far)
             if ident[1] < 0:
                 groups.add(ident[0])
@@ -213,6 +220,53 @@ class KeyedBackend:
                 pages.add(ident)
         self._load_groups(groups)
         self._load_pages(pages)
+
+    # -- state that expires, or begins or ceases to -----------------------------------------------
+
+    def adopt(self, old: str, new: str, change: Callable[[Any], Any]) -> None:
+        """Whatever pages hold in the table `old` moves to `new`, changed: a state gained or lost its TTL."""
+        self._adopted[old] = (new, change)
+        for page in self._pages.values():
+            self._adopt(page)
+
+    def _adopt(self, page: Page) -> None:
+        group = self._groups[page.ident[0]].pages.get(page.ident[1:], ())
+        page.sweep_ms = min(page.sweep_ms, *group[SWEEP:], NO_TIMER)
+        for old, (new, change) in self._adopted.items():
+            if table := page.tables.pop(old, None):
+                with self.at(page):
+                    moved = {key: change(stored) for key, stored in table.items()}
+                page.tables.setdefault(new, {}).update(moved)
+                page.dirty = True
+
+    @contextmanager
+    def at(self, page: Page) -> Iterator[None]:
+        """Work on a page that is not the current record's."""
+        before, self.page = self.page, page
+        try:
+            yield
+        finally:
+            self.page = before
+
+    def loaded_pages(self) -> Iterable[Page]:
+        return self._pages.values()
+
+    def load_due_for_sweep(self, upto: int, limit: int) -> None:
+        """Load pages that are to be swept, about `limit` of them."""
+        far, before = self._far[SWEEP], len(self._pages)
+        while far and far[0][0] <= upto and len(self._pages) - before < limit:
+            self._load_far(SWEEP, upto, limit)
+
+    def note_sweep(self, page: Page) -> None:
+        """A page was swept: its directory learns when it is due again, even if nothing in it had expired."""
+        if page.stored:
+            self._groups[page.ident[0]].set_page(*page.ident[1:], page.earliest(), new=False)
+
+    def next_sweep_ms(self) -> int:
+        """When something expired may have to be removed; NO_TIMER if nothing expires."""
+        if self.sweeper is None:
+            return NO_TIMER
+        return min(self.earliest(SWEEP), min((p.sweep_ms for p in self._pages.values()), default=NO_TIMER))
 
     # -- blobs beside pages (segments, buckets) -------------------------------------------------
 
@@ -261,6 +315,8 @@ class KeyedBackend:
 
     def flush(self) -> None:
         """Write every dirty page and directory; called at the end of a batch."""
+        if self.sweeper is not None:
+            self.sweeper.sweep()
         self._flush_buckets()
         self._flush_blobs()
         self._write([p for p in self._pages.values() if p.dirty])
@@ -344,6 +400,7 @@ class KeyedBackend:
         self._forget(page)
         for child in children:
             child.used = page.used
+            child.sweep_ms = page.sweep_ms
             self._pages[child.ident] = child
             self._weight += child.weight
 

@@ -23,7 +23,9 @@ _READ_AHEAD = 16
 
 def item_size(item: Any) -> int:
     """A rough size of an encoded item, for cutting segments."""
-    return 8 + len(item) if item.__class__ in (Encoded, str, bytes) else 24
+    if item.__class__ in (Encoded, str, bytes):
+        return 8 + len(item)
+    return 16 + sum(map(item_size, item)) if item.__class__ is tuple else 24
 
 
 class SegmentList:
@@ -70,6 +72,11 @@ class SegmentList:
                 assert blob is not None, "a segment of a list is missing from the state store"
                 yield from map(decode, loads(blob))
         yield from map(decode, tail)
+
+    def drop_first(self) -> None:
+        """Forget the first segment, whose blob is gone."""
+        first, count = self.runs[0]
+        self.runs[:1] = [(first + 1, count - 1)] if count > 1 else []
 
     def drop(self, backend: KeyedBackend) -> None:
         for key in self.keys(backend):

@@ -446,3 +446,24 @@ def test_bad_settings_are_refused_and_idle_ones_warn() -> None:
         ValueStateDescriptor("v").enable_time_to_live(5)  # type: ignore[arg-type]
     with pytest.warns(UserWarning, match="has no effect here"):
         StateTtlConfig.new_builder(Time.hours(1)).cleanup_in_rocksdb_compact_filter(1000)
+
+
+def test_pages_that_split_are_swept_as_well() -> None:
+    """S2"""
+    run = harness(config())
+    run.push_all([((f"k{i}", "value", "update", (i,)), None) for i in range(4000)])
+    for _ in range(60):
+        run.set_processing_time(SWEPT)
+    run.assert_no_leaks()
+
+
+def test_a_large_map_that_lost_entries_to_a_sweep_can_be_emptied() -> None:
+    """S2"""
+    run = harness(config())
+    push(run, "a", "map", "put_all", dict.fromkeys(range(300), "c"))
+    run.clock.set_ms(60)
+    push(run, "a", "map", "put", 1000, "d")
+    run.set_processing_time(SWEPT)
+    assert push(run, "a", "map", "items") == ((1000, "d"),)
+    push(run, "a", "map", "remove", 1000)
+    run.assert_no_leaks()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.core.checkpointed import checkpointed_function
 from penstock.core.functions import KeyedProcessFunction, ProcessFunction
 from penstock.core.sink import Sink
 from penstock.core.source import Source
@@ -62,7 +63,7 @@ class TransformSpec(OperatorSpec):
 
     @property
     def stateless(self) -> bool:
-        return True
+        return checkpointed_function(self) is None
 
 
 @dataclass(frozen=True, slots=True)

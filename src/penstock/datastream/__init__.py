@@ -3,6 +3,12 @@
 from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
 from penstock.api.environment import StreamExecutionEnvironment
+from penstock.core.checkpointed import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
+)
 from penstock.core.functions import (
     AggregateFunction,
     FilterFunction,
@@ -24,6 +30,7 @@ from penstock.core.source import Source
 
 __all__ = [
     "AggregateFunction",
+    "CheckpointedFunction",
     "CloseableIterator",
     "CommitRequest",
     "Committer",
@@ -32,10 +39,13 @@ __all__ = [
     "FilterFunction",
     "FlatMapFunction",
     "Function",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
     "KeySelector",
     "KeyedProcessFunction",
     "KeyedStream",
     "MapFunction",
+    "OperatorStateStore",
     "OutputTag",
     "Partitioner",
     "ProcessFunction",

@@ -1,5 +1,11 @@
 """Public names on PyFlink's path `pyflink.datastream.functions`."""
 
+from penstock.core.checkpointed import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
+)
 from penstock.core.functions import (
     AggregateFunction,
     FilterFunction,
@@ -16,12 +22,16 @@ from penstock.core.functions import (
 
 __all__ = [
     "AggregateFunction",
+    "CheckpointedFunction",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
     "KeySelector",
     "KeyedProcessFunction",
     "MapFunction",
+    "OperatorStateStore",
     "Partitioner",
     "ProcessFunction",
     "ReduceFunction",

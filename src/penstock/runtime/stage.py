@@ -11,6 +11,7 @@ from penstock.core.clock import Clock
 from penstock.core.job import JobPlan
 from penstock.runtime.chunk import CONTROL, DRIVER, METRICS, BatchInfo, ChunkRow, sort_key
 from penstock.runtime.codec import dumps, loads
+from penstock.runtime.operator_state import RunStart
 from penstock.runtime.state.backend import PROCESSING
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.task import VertexTask
@@ -22,10 +23,11 @@ class StageTask:
     """Runs the rows meant for its level and passes rows for later levels on, undecoded.
 
     May be kept between batches by whoever runs it; what it holds is used again only if the store
-    names the attempt that made it.
+    names the attempt that made it. `start` is None where the host cannot tell what union lists held.
     """
 
-    def __init__(self, plan: JobPlan, level: int, partition: int, clock: Clock) -> None:
+    def __init__(self, plan: JobPlan, level: int, partition: int, clock: Clock, start: RunStart | None = None) -> None:
+        self._start = start
         self._plan, self._level, self._partition, self._clock = plan, level, partition, clock
         self._hosted = [(v, s) for v in plan.at_level(level) if (s := plan.subtask_at(v, partition)) is not None]
         self._tasks: dict[int, VertexTask] = {}
@@ -60,7 +62,7 @@ class StageTask:
             if kept is not None:
                 kept.close()
             self._tasks[vertex.vertex_id] = VertexTask(
-                self._plan, vertex, subtask, store, self._clock, self._out.append, root
+                self._plan, vertex, subtask, store, self._clock, self._out.append, root, self._start
             )
         self._info = None
 

@@ -7,13 +7,15 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
+from penstock.core.checkpointed import checkpointed_function
 from penstock.core.clock import Clock
 from penstock.core.job import InEdge, JobPlan, Vertex
 from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.chunk import BatchInfo, ChunkRow, channel_id, decode_payload
 from penstock.runtime.codec import dumps, loads
-from penstock.runtime.context import TaskContext
+from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import NO_RECORD, user_failure
+from penstock.runtime.operator_state import FunctionState, Place, RunStart
 from penstock.runtime.operators.base import Fan, Operator, Output
 from penstock.runtime.operators.factory import build_operator
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
@@ -69,6 +71,7 @@ class VertexTask:
         clock: Clock,
         send: Callable[[ChunkRow], None],
         root: bytes | None,
+        start: RunStart | None = None,
     ) -> None:
         # configuration
         self.plan, self.vertex, self.subtask = plan, vertex, subtask
@@ -100,6 +103,7 @@ class VertexTask:
         self._writers = wire_chain(plan, vertex, subtask, self.context, self._operators)
         self._head = self._operators[0]
         self._op_blobs = store.get_many(self._op_names)
+        self._functions = self._make_functions(start)
         self.records_in = 0
         self._open()
 
@@ -120,6 +124,18 @@ class VertexTask:
             group_timers,
         )
 
+    def _make_functions(self, start: RunStart | None) -> dict[int, FunctionState]:
+        """Functions that keep operator state, by their place in the chain."""
+        made = {}
+        for index, op in enumerate(self._operators):
+            function = checkpointed_function(op.desc.spec)
+            if function is not None:
+                names = StoreKeys(store_prefix(op.desc.uid))
+                place = Place(op.desc, names, self.subtask, self.vertex.parallelism, self._run_id, start)
+                keyed = LiveRuntimeContext(self.context, op.desc, op.desc.spec.is_keyed)
+                made[index] = FunctionState(function, place, self._store, keyed)
+        return made
+
     def _channels(self) -> list[int]:
         return [channel_id(e.edge_id, s) for e in self.vertex.in_edges for s in self._senders(e)]
 
@@ -129,9 +145,11 @@ class VertexTask:
 
     def _open(self) -> None:
         self._head.current_watermark = self._valve.clock
-        for op, blob in zip(self._operators, self._op_blobs, strict=True):
+        for index, (op, blob) in enumerate(zip(self._operators, self._op_blobs, strict=True)):
             if blob is not None:
                 op.restore(loads(blob))
+            if index in self._functions:
+                self._functions[index].initialize()
             for _, target in op.desc.consumers:
                 self._operators[target].current_watermark = op.sent_watermark
             self._open_one(op)
@@ -150,6 +168,8 @@ class VertexTask:
         self._store = store
         if self._backend is not None:
             self._backend.store = store
+        for function in self._functions.values():
+            function.store = store
 
     def begin(self, info: BatchInfo) -> None:
         """A batch starts. From here on what is in memory belongs to this attempt alone."""
@@ -218,6 +238,8 @@ class VertexTask:
         self._save()
 
     def _save(self) -> None:
+        for function in self._functions.values():
+            function.save(self.context.batch)
         if self._backend is not None:
             self._backend.flush()
         puts = [(self._names.root(self.subtask), self._root())]

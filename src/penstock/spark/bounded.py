@@ -19,6 +19,7 @@ from penstock.core.source import Position
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
+from penstock.runtime.operator_state import RunStart
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
 from penstock.spark.bundle import Bundle, errors_travel, make_bundle
@@ -144,7 +145,7 @@ def _stage(bundle: Bundle, level: int) -> Any:
             context = SparkTaskContext.get()
             assert context is not None
             partition = context.partitionId()
-            task = StageTask(plan, level, partition, SystemClock())
+            task = StageTask(plan, level, partition, SystemClock(), RunStart(""))
             try:
                 rows = task.run(from_arrow(batches, partition), SpillStore())
                 yield from to_arrow(rows, plan.partitions)

@@ -13,6 +13,7 @@ from penstock.core.source import Position, SourceClock
 from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
+from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.stage import StageTask, control_rows, sorted_rows
 from penstock.runtime.state.store import MemoryStore
 
@@ -47,7 +48,9 @@ class LocalJob:
         self._run_id = uuid.uuid4().hex
         self._base = dict(self._positions)
         self._started_ms = self.clock.now_ms()
-        self._tasks = {key: StageTask(self.plan, *key, self.clock) for key in self._places()}
+        union = gather_union(item for store in self._stores.values() for item in store.blobs.items())
+        start = RunStart(self._run_id, union)
+        self._tasks = {key: StageTask(self.plan, *key, self.clock, start) for key in self._places()}
         self.ledger = Ledger(self.plan, lambda n, vs: self.results.setdefault(n, []).extend(vs), self._printer)
 
     def _places(self) -> list[tuple[int, int]]:

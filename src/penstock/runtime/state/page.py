@@ -38,6 +38,11 @@ class StoreKeys:
     def operator(self, subtask: int) -> bytes:
         return b"%bO%b" % (self.prefix, subtask.to_bytes(4, "big"))
 
+    def list_block(self, subtask: int, mode: bytes, block: int, name: str) -> bytes:
+        """A block of a list of operator state; `mode` is one byte, for split or union lists."""
+        where = b"%b%b%b" % (subtask.to_bytes(4, "big"), mode, block.to_bytes(4, "big"))
+        return b"%bL%b%b" % (self.prefix, where, name.encode())
+
     def group(self, group: int) -> bytes:
         return b"%bG%b" % (self.prefix, group.to_bytes(4, "big"))
 

@@ -97,6 +97,8 @@ def plan_options(conf: Configuration, host: str, parallelism: int, max_paralleli
         state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", 256 << 20),
         sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", 256 << 20),
         job_parameters=conf.to_dict(),
+        heavy_keys=conf.get_integer("penstock.metrics.heavy-keys", 0),
+        count_late=conf.get_boolean("penstock.metrics.late-records", False),
     )
     chaining = conf.get_boolean("pipeline.operator-chaining.enabled", True)
     return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings)
@@ -153,8 +155,16 @@ class _LocalClient(JobClient):
             raise
         self._status = JobStatus.FINISHED
         return JobExecutionResult(
-            self._job.plan.name, "local", self._job.clock.now_ms() - started_ms, self._job.batch_id
+            self._job.plan.name,
+            "local",
+            self._job.clock.now_ms() - started_ms,
+            self._job.batch_id,
+            metrics=self.get_metrics(),
+            accumulators=self._job.book.accumulators(),
         )
+
+    def get_metrics(self) -> dict[str, Any]:
+        return {"subtasks": self._job.book.subtasks()}
 
     def results(self, name: str) -> Iterator[Any]:
         self.wait()

@@ -270,7 +270,7 @@ def test_items_are_fixed_when_they_are_added() -> None:
             held = [value]
             self.state.add(held)
             held.append("later")
-            list(self.state.get())[0].append("on a copy")
+            next(iter(self.state.get())).append("on a copy")
             yield list(self.state.get())
 
     harness = OneInputHarness(Mutating())

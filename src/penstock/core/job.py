@@ -88,6 +88,8 @@ class RuntimeSettings:
     state_budget_bytes: int = 256 << 20
     sort_budget_bytes: int = 256 << 20
     job_parameters: Mapping[str, str] = field(default_factory=dict)
+    heavy_keys: int = 0
+    count_late: bool = False
 
 
 @dataclass(frozen=True, slots=True)

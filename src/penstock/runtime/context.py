@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from penstock.core.accumulators import Accumulator
 from penstock.core.clock import Clock
 from penstock.core.errors import ProgramError
 from penstock.core.functions import RuntimeContext
 from penstock.core.job import ChainedOperator, RuntimeSettings
+from penstock.core.metrics import MetricGroup
 from penstock.core.state import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -25,6 +27,7 @@ from penstock.core.state import (
     ValueStateDescriptor,
 )
 from penstock.runtime.chunk import BatchInfo, ChunkRow
+from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.handles import (
     PagedAggregatingState,
@@ -63,6 +66,13 @@ class TaskContext:
     batch: BatchInfo = field(default_factory=lambda: BatchInfo("", 0, 0))
     attempt_id: str = ""
     new_run: bool = True
+    reports: dict[str, OperatorMetrics] = field(default_factory=dict)
+
+    def report(self, operator: ChainedOperator) -> OperatorMetrics:
+        """The metrics of an operator of this subtask; they go to the driver at the end of every batch."""
+        if operator.uid not in self.reports:
+            self.reports[operator.uid] = OperatorMetrics(operator, self.task_name, self.subtask)
+        return self.reports[operator.uid]
 
 
 class LiveRuntimeContext(RuntimeContext):
@@ -95,6 +105,15 @@ class LiveRuntimeContext(RuntimeContext):
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
         return self._task.settings.job_parameters.get(key, default_value)
+
+    def get_metrics_group(self) -> MetricGroup:
+        return self._task.report(self._operator).group
+
+    def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
+        self._task.report(self._operator).add_accumulator(name, accumulator)
+
+    def get_accumulator(self, name: str) -> Any:
+        return self._task.report(self._operator).accumulator(name)
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
         backend, name, life = self._claim(state_descriptor, ValueStateDescriptor)

@@ -12,7 +12,6 @@ from penstock.core.job import JobPlan
 from penstock.runtime.chunk import CONTROL, DRIVER, METRICS, BatchInfo, ChunkRow, sort_key
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.operator_state import RunStart
-from penstock.runtime.state.backend import PROCESSING
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.task import VertexTask
 
@@ -45,7 +44,9 @@ class StageTask:
                 if row.kind == CONTROL:
                     yield from self._control(row)
                 else:
-                    self._tasks[row.target].process(row)
+                    task = self._tasks[row.target]
+                    with task.busy:
+                        task.process(row)
                 yield from self._drain()
             yield from self._finish()
         except BaseException:
@@ -73,27 +74,19 @@ class StageTask:
             return
         self._info = info
         for task in self._tasks.values():
-            task.begin(info)
+            with task.busy:
+                task.begin(info)
 
     def _finish(self) -> Iterator[ChunkRow]:
         assert self._info is not None, "a stage got no control row"
         for task in self._tasks.values():
-            task.end()
+            with task.busy:
+                task.end()
             yield from self._drain()
         yield ChunkRow(self._partition, DRIVER, 0, 0, METRICS, dumps(self._metrics()))
 
     def _metrics(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "vertex": t.vertex.vertex_id,
-                "name": t.vertex.name,
-                "subtask": t.subtask,
-                "in": t.records_in,
-                "watermark": t.clock,
-                "next_timer_ms": t.next_timer_ms(PROCESSING),
-            }
-            for t in self._tasks.values()
-        ]
+        return [task.report() for task in self._tasks.values()]
 
     def _drain(self) -> Iterator[ChunkRow]:
         if self._out:

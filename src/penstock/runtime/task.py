@@ -8,13 +8,14 @@ from hashlib import blake2b
 from typing import Any
 
 from penstock.core.checkpointed import checkpointed_function
-from penstock.core.clock import Clock
+from penstock.core.clock import Clock, Stopwatch
 from penstock.core.job import InEdge, JobPlan, Vertex
 from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.chunk import BatchInfo, ChunkRow, channel_id, decode_payload
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import NO_RECORD, user_failure
+from penstock.runtime.heavy_keys import HeavyKeys
 from penstock.runtime.operator_state import FunctionState, Place, RunStart
 from penstock.runtime.operators.base import Fan, Operator, Output
 from penstock.runtime.operators.factory import build_operator
@@ -53,6 +54,11 @@ def wire_chain(
         else:
             operators[index].sides[tag] = output
     return writers
+
+
+def _capacity(heavy_keys: int) -> int:
+    """How many keys are counted so that the heaviest `heavy_keys` of them are right."""
+    return max(100, 10 * heavy_keys)
 
 
 class VertexTask:
@@ -97,25 +103,28 @@ class VertexTask:
             clock,
             send,
         )
-        self._backend = self._make_backend(saved["groups"] if saved else {})
+        self._backend = self._make_backend(*((saved["groups"], saved["size"]) if saved else ({}, [0, 0, 0])))
         self.context.backend = self._backend
         self._operators = [build_operator(op, self.context) for op in vertex.operators]
         self._writers = wire_chain(plan, vertex, subtask, self.context, self._operators)
         self._head = self._operators[0]
         self._op_blobs = store.get_many(self._op_names)
         self._functions = self._make_functions(start)
-        self.records_in = 0
+        self.records_in = self.records_late = 0
+        self.busy = Stopwatch()
+        self._count_late = plan.settings.count_late
+        self._heavy = self._make_heavy()
         self._open()
 
     @staticmethod
     def root_name(vertex: Vertex, subtask: int) -> bytes:
         return StoreKeys(store_prefix(vertex.uid)).root(subtask)
 
-    def _make_backend(self, group_timers: dict[int, Earliest]) -> KeyedBackend | None:
+    def _make_backend(self, group_timers: dict[int, Earliest], size: list[int]) -> KeyedBackend | None:
         if not self.vertex.operators[0].spec.is_keyed:
             return None
         settings = self.plan.settings
-        return KeyedBackend(
+        backend = KeyedBackend(
             self._store,
             self._names,
             self.plan.max_parallelism,
@@ -123,6 +132,8 @@ class VertexTask:
             settings.state_budget_bytes,
             group_timers,
         )
+        backend.size = size
+        return backend
 
     def _make_functions(self, start: RunStart | None) -> dict[int, FunctionState]:
         """Functions that keep operator state, by their place in the chain."""
@@ -135,6 +146,10 @@ class VertexTask:
                 keyed = LiveRuntimeContext(self.context, op.desc, op.desc.spec.is_keyed)
                 made[index] = FunctionState(function, place, self._store, keyed)
         return made
+
+    def _make_heavy(self) -> HeavyKeys | None:
+        number = self.plan.settings.heavy_keys
+        return HeavyKeys(_capacity(number)) if number and self._backend is not None else None
 
     def _channels(self) -> list[int]:
         return [channel_id(e.edge_id, s) for e in self.vertex.in_edges for s in self._senders(e)]
@@ -179,7 +194,8 @@ class VertexTask:
         context.attempt_id = self.nonce.hex()
         context.new_run = self._run_id != info.run_id
         self._run_id = info.run_id
-        self.records_in = 0
+        self.records_in = self.records_late = 0
+        self._heavy = self._make_heavy()
         for writer in self._writers:
             writer.begin(info.batch_id)
         for op in self._operators:
@@ -194,10 +210,12 @@ class VertexTask:
         self.records_in += len(values)
         if self._backend is not None and keys is not None:
             self._backend.ensure(keys)
+        if self._heavy is not None and keys is not None:
+            self._heavy.count(keys)
         position = 0
         for place, mark in marks:
             if place > position:
-                self._head.process(
+                self._feed(
                     values[position:place],
                     times[position:place] if times is not None else None,
                     keys[position:place] if keys is not None else None,
@@ -207,12 +225,18 @@ class VertexTask:
             if moved is not None:
                 self._advance(moved, keys, place)
         if position < len(values):
-            self._head.process(
+            self._feed(
                 values[position:] if position else values,
                 times[position:] if times is not None and position else times,
                 keys[position:] if keys is not None and position else keys,
             )
         self.tick()
+
+    def _feed(self, values: list[Any], times: list[Any] | None, keys: list[Any] | None) -> None:
+        if self._count_late and times is not None:
+            clock = self._valve.clock
+            self.records_late += sum(stamp is not None and stamp <= clock for stamp in times)
+        self._head.process(values, times, keys)
 
     def _advance(self, watermark: int, keys: list[Any] | None, place: int) -> None:
         """Move the clock; firing timers may push pages of records still to come out of memory."""
@@ -265,8 +289,33 @@ class VertexTask:
                 "clock": self._valve.clock,
                 "channels": self._valve.snapshot(),
                 "groups": self._backend.group_timers if self._backend is not None else {},
+                "size": self._backend.size if self._backend is not None else [0, 0, 0],
             }
         )
+
+    def report(self) -> dict[str, Any]:
+        """What the batch did, for the driver (G6). Called once, at its end."""
+        pages, page_bytes, blobs = self._backend.size if self._backend is not None else (0, 0, 0)
+        entry = {
+            "vertex": self.vertex.vertex_id,
+            "name": self.vertex.name,
+            "subtask": self.subtask,
+            "time_ms": self.context.batch.processing_time_ms,
+            "in": self.records_in,
+            "out": sum(writer.records for writer in self._writers),
+            "late": self.records_late,
+            "busy_ms": self.busy.take_ms(),
+            "state_pages": pages,
+            "state_bytes": page_bytes,
+            "state_blobs": blobs,
+            "watermark": self.clock,
+            "next_timer_ms": self.next_timer_ms(PROCESSING),
+            "operators": [metrics.drain() for metrics in self.context.reports.values()],
+        }
+        if self._heavy is not None:
+            number = self.plan.settings.heavy_keys
+            entry["heavy_keys"] = (number, _capacity(number), dict(self._heavy.counts), self._heavy.error)
+        return entry
 
     def close(self) -> None:
         for op in self._operators:

@@ -102,17 +102,20 @@ class EdgeWriter:
         self._routes = _ROUTES.setdefault((len(self._partitions), plan.max_parallelism), {})
         self._turn = sender
         self._random = Random(0)
+        self.records = 0
 
     def begin(self, batch_id: int) -> None:
         """A batch starts: sequence numbers and pseudo-random choices start anew, so that a retry repeats itself."""
         self._turn = self._sender + batch_id
         self._chunk_records = self._most_records
+        self.records = 0
         self._random = Random(f"{batch_id}/{self._channel}")
         for buffer in self._buffers:
             buffer.seq = 0
             buffer.reset()
 
     def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+        self.records += len(values)
         keys = self._keys(values) if self._selector is not None else None
         receivers = self._route(values, keys)
         if receivers is None:

@@ -67,6 +67,8 @@ class KeyedBackend:
         self._weight = 0
         self._died = False
         self.evictions = 0
+        self.size = [0, 0, 0]
+        """Pages, their bytes, and blobs of large collections in the store."""
         for group, earliest in self.group_timers.items():
             self._note_far((group, -1, 0), earliest)
 
@@ -139,6 +141,7 @@ class KeyedBackend:
         self._weight += page.weight
         if blob is None:
             return
+        page.size = len(blob)
         for domain, timers in enumerate(page.timers):
             for timer in timers:
                 self._push(domain, timer, page)
@@ -276,6 +279,11 @@ class KeyedBackend:
         found = dict(zip(missing, self.store.get_many(missing), strict=True)) if missing else {}
         return [self._blobs[k] if k in self._blobs else found[k] for k in keys]
 
+    def new_blob(self, key: bytes, blob: bytes) -> None:
+        """Write a blob that was not there before."""
+        self.size[2] += 1
+        self.write_blob(key, blob)
+
     def write_blob(self, key: bytes, blob: bytes | None) -> None:
         """Write (or with None remove) the blob of a large collection; buckets go through `bucket`."""
         self._blobs[key] = blob
@@ -298,6 +306,7 @@ class KeyedBackend:
         """Remove the blob of a large collection."""
         self._buckets.pop(key, None)
         self._changed.discard(key)
+        self.size[2] -= 1
         self.write_blob(key, None)
 
     def _flush_buckets(self) -> None:
@@ -354,23 +363,30 @@ class KeyedBackend:
         page.dirty = False
         if blob is None:
             self._groups[group].drop_page(depth, bits)
-            if page.stored:
-                drops.append(self.names.page(page.ident))
+            self._drop_stored(page, drops)
             self._forget(page)
             return
         if len(blob) > self._page_bytes:
             children = self._split(page, len(blob))
             if children:
                 self._groups[group].drop_page(depth, bits)
-                if page.stored:
-                    drops.append(self.names.page(page.ident))
+                self._drop_stored(page, drops)
                 for child in children:
                     self._write_page(child, puts, drops)
                 return
         self._groups[group].set_page(depth, bits, page.earliest(), new=not page.stored)
+        self.size[0] += not page.stored
+        self.size[1] += len(blob) - page.size
+        page.size = len(blob)
         page.stored = True
         self._add_weight(page, len(blob) + _KEY_WEIGHT * max(map(len, page.tables.values()), default=0) - page.weight)
         puts.append((self.names.page(page.ident), blob))
+
+    def _drop_stored(self, page: Page, drops: list[bytes]) -> None:
+        if page.stored:
+            drops.append(self.names.page(page.ident))
+            self.size[0] -= 1
+            self.size[1] -= page.size
 
     def _split(self, page: Page, size: int) -> list[Page]:
         """Children that each hold about half a target page; none if the hash cannot tell the keys apart."""

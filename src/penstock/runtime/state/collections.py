@@ -53,7 +53,7 @@ class SegmentList:
     def _seal(self, backend: KeyedBackend) -> None:
         group = backend.group_of(backend.page)
         number = group.take_segment()
-        backend.write_blob(backend.names.segment(group.number, number), dumps(self.tail))
+        backend.new_blob(backend.names.segment(group.number, number), dumps(self.tail))
         if self.runs and sum(self.runs[-1]) == number:
             self.runs[-1] = (self.runs[-1][0], self.runs[-1][1] + 1)
         else:
@@ -127,7 +127,7 @@ class BucketMap:
         self.buckets = [group.take_segment() for _ in parts]
         self.count = len(entries)
         for number, part in zip(self.buckets, parts, strict=True):
-            backend.write_blob(backend.names.segment(group.number, number), dumps(part))
+            backend.new_blob(backend.names.segment(group.number, number), dumps(part))
 
     def _name(self, backend: KeyedBackend, key: Any) -> bytes:
         number = self.buckets[_bucket(key, len(self.buckets))]

@@ -65,7 +65,7 @@ class Page:
     `slots` are the tables of the states in use, by the number that the backend gave them.
     """
 
-    __slots__ = ("dirty", "ident", "live", "slots", "stored", "sweep_ms", "tables", "timers", "used", "weight")
+    __slots__ = ("dirty", "ident", "live", "size", "slots", "stored", "sweep_ms", "tables", "timers", "used", "weight")
 
     def __init__(
         self, ident: PageId, stored: bool, tables: dict[str, dict[Any, Any]], names: Iterable[str] = ()
@@ -77,6 +77,7 @@ class Page:
         self.dirty = False
         self.live = True
         self.stored = stored
+        self.size = 0
         self.sweep_ms = NO_TIMER
         self.used = 0
         self.weight = 64

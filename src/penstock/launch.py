@@ -11,6 +11,7 @@ from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
 from penstock.core.job import JobPlan, RuntimeSettings
+from penstock.core.poison import PoisonPolicy, poison_policy
 from penstock.core.specs import SourceSpec
 from penstock.graph.explain import execution_graph_text, job_graph_text, stream_graph_text
 from penstock.graph.stream_graph import StreamGraph
@@ -98,10 +99,18 @@ def plan_options(conf: Configuration, host: str, parallelism: int, max_paralleli
         sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", 256 << 20),
         job_parameters=conf.to_dict(),
         heavy_keys=conf.get_integer("penstock.metrics.heavy-keys", 0),
+        poison=_poison(conf),
         count_late=conf.get_boolean("penstock.metrics.late-records", False),
     )
     chaining = conf.get_boolean("pipeline.operator-chaining.enabled", True)
     return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings)
+
+
+def _poison(conf: Configuration) -> PoisonPolicy:
+    try:
+        return poison_policy(conf.get_string("penstock.poison", "fail"))
+    except ValueError as error:
+        raise ConfigurationError(f"penstock.poison {error}") from None
 
 
 def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> JobClient:

@@ -45,6 +45,7 @@ def wire_chain(
     for edge in vertex.out_edges:
         op = vertex.operators[edge.operator]
         writer = EdgeWriter(plan, edge, sender, op.name, op.uid, context.send)
+        writer.poison = operators[edge.operator].poison
         writers.append(writer)
         feeds.setdefault((edge.operator, edge.tag), []).append(writer)
     for (index, tag), outputs in feeds.items():

@@ -18,10 +18,10 @@ from penstock.runtime.failures import describe, not_iterable, user_failure
 from penstock.runtime.operators.base import Operator, Timestamps
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 
-__all__ = ["KeyedProcessOperator", "ProcessOperator"]
+__all__ = ["Emitter", "KeyedProcessOperator", "ProcessOperator"]
 
 
-class _Emitter(Operator):
+class Emitter(Operator):
     """Gathers what a function yields: main output and `(tag, value)` pairs for side outputs."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
@@ -31,6 +31,7 @@ class _Emitter(Operator):
         self._values: list[Any] = []
         self._times: list[Any] = []
         self._side: dict[str, tuple[list[Any], list[Any]]] = {}
+        self.held: list[Any] | None = None
 
     def take(self, result: Iterable[Any], timestamp: Any) -> None:
         """Gather everything a call yielded."""
@@ -48,7 +49,10 @@ class _Emitter(Operator):
         self._times.append(timestamp)
 
     def output(self, tag: OutputTag, value: Any, timestamp: Any) -> None:
-        """Send to a side output; dropped if nobody asked for that tag."""
+        """Send to a side output; dropped if nobody asked for that tag. Held back while a guarded call lasts."""
+        if self.held is not None:
+            self.held.append((tag, self._fix(value)))
+            return
         side = self.sides.get(tag.tag_id)
         if side is None:
             return
@@ -93,7 +97,7 @@ def _or_none(times: list[Any]) -> list[Any] | None:
 class _Timers(TimerService):
     """Clocks and, where the input is keyed, timers of the current key."""
 
-    def __init__(self, operator: _Emitter, backend: KeyedBackend | None) -> None:
+    def __init__(self, operator: Emitter, backend: KeyedBackend | None) -> None:
         self._operator = operator
         self._backend = backend
 
@@ -137,7 +141,7 @@ class _Timers(TimerService):
 class _Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
     """The one context of an operator; what it says changes from record to record."""
 
-    def __init__(self, operator: _Emitter, backend: KeyedBackend | None) -> None:
+    def __init__(self, operator: Emitter, backend: KeyedBackend | None) -> None:
         self._operator = operator
         self._backend = backend
         self._timers = _Timers(operator, backend)
@@ -161,7 +165,7 @@ class _Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
         self._operator.output(output_tag, value, self.stamp)
 
 
-class ProcessOperator(_Emitter):
+class ProcessOperator(Emitter):
     """A `ProcessFunction` on a stream that is not keyed."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
@@ -190,7 +194,7 @@ class ProcessOperator(_Emitter):
         self.flush()
 
 
-class KeyedProcessOperator(_Emitter):
+class KeyedProcessOperator(Emitter):
     """A `KeyedProcessFunction`, with state and timers of the current key."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
-from penstock.core.errors import TimestampError
+from penstock.core.errors import OperatorError, TimestampError
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import TimestampsSpec
 from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
 from penstock.core.watermark import BoundedOutOfOrderness, TimestampAssigner
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import describe, last_taken, user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Operator, Poison, Timestamps
 
 __all__ = ["TimestampsOperator"]
 
@@ -49,7 +50,12 @@ class TimestampsOperator(Operator):
         return None if self._largest == MIN_TIMESTAMP else (self._largest, self._emitted)
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
-        stamped = self._assign(values, timestamps)
+        try:
+            stamped = self._assign(values, timestamps)
+        except OperatorError:
+            if self.poison is None:
+                raise
+            values, stamped = self._sift(self.poison, values, timestamps)
         if self._delay_ms is None or not self._periodic:
             self._largest = max(self._largest, max(stamped, default=MIN_TIMESTAMP))
             self.out.emit(values, stamped)
@@ -79,6 +85,16 @@ class TimestampsOperator(Operator):
         if set(map(type, stamped)) != {int} or min(stamped) < MIN_TIMESTAMP or max(stamped) >= MAX_TIMESTAMP:
             stamped = [self._checked(t, v) for t, v in zip(stamped, values, strict=True)]
         return stamped
+
+    def _sift(self, poison: Poison, values: list[Any], timestamps: Timestamps) -> tuple[list[Any], list[int]]:
+        """The records that can be given a timestamp; the others are put aside (F9)."""
+        kept: list[tuple[Any, int]] = []
+        for value, old in zip(values, timestamps or repeat(None), strict=False):
+            try:
+                kept.append((value, self._checked(self._extract(value, old) if self._extract else old, value)))
+            except Exception as error:
+                poison.take(value, old, error)
+        return [value for value, _ in kept], [stamp for _, stamp in kept]
 
     def _checked(self, timestamp: Any, value: Any) -> int:
         index = getattr(timestamp, "__index__", None)

@@ -192,7 +192,7 @@ def test_the_result_of_a_job_has_its_accumulators() -> None:
     assert result.get_accumulator_result("none") is None
     assert result.get_all_accumulator_results()["most"] == 4
     assert result.metrics == client.get_metrics()
-    assert next(task["in"] for task in result.metrics["subtasks"]) == 4
+    assert sum(task["in"] for task in result.metrics["subtasks"]) == 4
 
 
 ACCUMULATORS = {

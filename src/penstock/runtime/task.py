@@ -104,7 +104,9 @@ class VertexTask:
             clock,
             send,
         )
-        self._backend = self._make_backend(*((saved["groups"], saved["size"]) if saved else ({}, [0, 0, 0])))
+        self._backend = self._make_backend(
+            *((saved["groups"], saved.get("size", [0, 0, 0])) if saved else ({}, [0, 0, 0]))
+        )
         self.context.backend = self._backend
         self._operators = [build_operator(op, self.context) for op in vertex.operators]
         self._writers = wire_chain(plan, vertex, subtask, self.context, self._operators)

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.config import Configuration
-from penstock.core.errors import ConfigurationError
+from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.job import JobPlan, RuntimeSettings
 from penstock.core.poison import PoisonPolicy, poison_policy
 from penstock.core.specs import SourceSpec
@@ -35,6 +35,8 @@ PLAN_ONLY = "penstock.plan-only"
 """Set by `penstock plan`: the program is left at its first `execute()`."""
 
 CHECKPOINT_DIR = "execution.checkpointing.dir"
+RUNTIME_MODE = "execution.runtime-mode"
+MODES = ("STREAMING", "BATCH", "AUTOMATIC")
 HOSTS = ("auto", "local", "bounded", "streaming")
 
 
@@ -81,22 +83,43 @@ def choose_host(graph: StreamGraph, conf: Configuration) -> str:
         raise ConfigurationError(f"penstock.host must be one of {', '.join(HOSTS)}, got {asked!r}")
     if asked != "auto":
         return asked
-    bounded = all(n.spec.source.bounded for n in graph.nodes if isinstance(n.spec, SourceSpec))
     durable = conf.contains_key(CHECKPOINT_DIR) or conf.contains_key("execution.checkpointing.interval")
-    return "bounded" if bounded and not durable else "streaming"
+    return "bounded" if is_batch(graph, conf) or (_bounded(graph) and not durable) else "streaming"
 
 
-def plan_options(conf: Configuration, host: str, parallelism: int, max_parallelism: int) -> PlanOptions:
+def _bounded(graph: StreamGraph) -> bool:
+    return all(n.spec.source.bounded for n in graph.nodes if isinstance(n.spec, SourceSpec))
+
+
+def is_batch(graph: StreamGraph, conf: Configuration) -> bool:
+    """Whether the job runs in BATCH mode (P5): asked for, or AUTOMATIC and all sources are bounded."""
+    mode = conf.get_string(RUNTIME_MODE, "STREAMING").upper()
+    if mode not in MODES:
+        raise ConfigurationError(f"{RUNTIME_MODE} must be one of {', '.join(MODES)}, got {mode!r}")
+    if mode == "BATCH" and not _bounded(graph):
+        names = ", ".join(
+            f"'{n.name}'" for n in graph.nodes if isinstance(n.spec, SourceSpec) and not n.spec.source.bounded
+        )
+        raise ProgramError(f"BATCH mode needs bounded sources, but {names} never ends: use STREAMING or AUTOMATIC")
+    return mode == "BATCH" or (mode == "AUTOMATIC" and _bounded(graph))
+
+
+def plan_options(
+    conf: Configuration, host: str, parallelism: int, max_parallelism: int, batch: bool = False
+) -> PlanOptions:
     """The part of the settings that plans depend on."""
+    interval = conf.get_string("pipeline.auto-watermark-interval", "200")
+    memory = (96 if batch else 256) << 20  # BATCH goes key group by key group: little of its state is in use at a time
     settings = RuntimeSettings(
+        batch_mode=batch,
         chunk_records=conf.get_integer("penstock.chunk.records", 8192),
         watermark_records=conf.get_integer("penstock.watermark.records", 1024),
-        periodic_watermarks=conf.get_string("pipeline.auto-watermark-interval", "200") not in ("0", "0ms", "0 ms"),
+        periodic_watermarks=interval not in ("0", "0ms", "0 ms") and not batch,
         per_record_watermarks=conf.get_boolean("penstock.watermark.per-record", False),
         object_reuse=conf.get_boolean("pipeline.object-reuse", False),
         page_bytes=conf.get_integer("penstock.state.page-bytes", 12 << 10),
-        state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", 256 << 20),
-        sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", 256 << 20),
+        state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", memory),
+        sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", memory),
         job_parameters=conf.to_dict(),
         heavy_keys=conf.get_integer("penstock.metrics.heavy-keys", 0),
         poison=_poison(conf),
@@ -118,7 +141,12 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
     if conf.get_boolean(PLAN_ONLY, False):
         raise PlannedOnly(explain(graph, conf, parallelism, max_parallelism))
     host = choose_host(graph, conf)
-    plan = compile_job(graph, plan_options(conf, host, parallelism, max_parallelism))
+    options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
+    if options.settings.batch_mode and host == "streaming":
+        raise ConfigurationError(
+            f"{RUNTIME_MODE} BATCH runs on the bounded host: do not set penstock.host to streaming"
+        )
+    plan = compile_job(graph, options)
     if host == "local":
         return _LocalClient(plan)
     if host == "bounded":
@@ -132,7 +160,8 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
 
 def explain(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:
     """The three graphs as text (G1)."""
-    options = plan_options(conf, choose_host(graph, conf), parallelism, max_parallelism)
+    host = choose_host(graph, conf)
+    options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
     job = compile_job_graph(graph, options)
     return "\n\n".join((stream_graph_text(graph), job_graph_text(job), execution_graph_text(job)))
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from penstock.common import Time
 from penstock.common.errors import ProgramError, UserFunctionError
 from penstock.core.clock import ManualClock
+from penstock.core.job import RuntimeSettings
 from penstock.datastream import (
     CheckpointedFunction,
     FilterFunction,
@@ -374,3 +375,17 @@ def test_a_failing_snapshot_is_named() -> None:
 
     with pytest.raises(UserFunctionError, match=r"snapshot_state\(\) of operator 'Process'"):
         OneInputHarness(Bad())
+
+
+def test_batch_mode_takes_no_snapshots() -> None:
+    """S3, P5"""
+
+    class Bad(Items):
+        def snapshot_state(self, context: FunctionSnapshotContext) -> None:
+            raise ZeroDivisionError("called")
+
+    env = StreamExecutionEnvironment()
+    collect(env.from_collection([("add", 1)]).process(Bad()), "out")
+    job = local_job(env, settings=RuntimeSettings(batch_mode=True))
+    job.run()
+    assert job.results["out"] == [[1]]

@@ -10,13 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.common import Time
 from penstock.common.errors import ConfigurationError, ProgramError, UserFunctionError
 from penstock.core.clock import ManualClock
 from penstock.core.job import RuntimeSettings
 from penstock.core.poison import POISON_TAG, poison_policy
 from penstock.core.sink import Sink, SinkWriter
 from penstock.core.watermark import WatermarkStrategy
-from penstock.datastream import KeyedProcessFunction, MapFunction, OutputTag, ProcessFunction, RuntimeContext
+from penstock.datastream import (
+    AsyncDataStream,
+    AsyncFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedProcessFunction,
+    MapFunction,
+    OutputTag,
+    ProcessFunction,
+    RuntimeContext,
+)
 from penstock.datastream import StreamExecutionEnvironment as Environment
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.launch import plan_options
@@ -274,6 +285,57 @@ def test_records_that_a_sink_refuses(tmp_path: Any) -> None:
     job.run()
     assert [p.read_text() for p in tmp_path.iterdir()] == ["ab"]
     assert poison_count(job) == 1
+
+
+class Reciprocals(AsyncFunction):
+    async def async_invoke(self, value: Any) -> list[Any]:
+        return [12 / value]
+
+
+def test_asynchronous_calls_that_fail() -> None:
+    """F9, O5"""
+    env = Environment()
+    stream = env.from_collection([1, 0, 2, 3])
+    made = AsyncDataStream.ordered_wait(stream, Reciprocals(), Time.seconds(10)).uid("it").on_poison(BAD)
+    collect(made, "out")
+    collect(made.get_side_output(BAD), "bad")
+    job = local_job(env)
+    job.run()
+    assert job.results == {"out": [12.0, 6.0, 4.0], "bad": [(0, "ZeroDivisionError: division by zero")]}
+    assert poison_count(job) == 1
+
+
+class Sides(CoProcessFunction):
+    def process_element1(self, value: Any, ctx: Any) -> Iterator[Any]:
+        yield "first"
+        yield 12 / value
+
+    def process_element2(self, value: Any, ctx: Any) -> Iterator[Any]:
+        yield "second"
+        yield 12 / value
+
+
+class Doubles(CoMapFunction):
+    def map1(self, value: Any) -> Any:
+        return 12 / value
+
+    def map2(self, value: Any) -> Any:
+        return -12 / value
+
+
+def test_functions_of_two_streams() -> None:
+    """F9, O3"""
+    env = Environment()
+    both = env.from_collection([1, 0]).connect(env.from_collection([0, 2]))
+    processed, mapped = both.process(Sides()).on_poison(BAD), both.map(Doubles()).on_poison("skip")
+    collect(processed, "out")
+    collect(processed.get_side_output(BAD), "bad")
+    collect(mapped, "mapped")
+    job = local_job(env)
+    job.run()
+    assert sorted(map(str, job.results["out"])) == ["12.0", "6.0", "first", "second"]
+    assert job.results["bad"] == [(0, "ZeroDivisionError: division by zero")] * 2
+    assert sorted(job.results["mapped"]) == [-6.0, 12.0]
 
 
 class Misused(MapFunction):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from penstock.api.draft import Draft, Feed
-from penstock.api.wrap import KeyedTransform, RollingReduce, as_call, transform_spec
+from penstock.api.wrap import Accumulate, KeyedTransform, Projection, RollingReduce, as_call, transform_spec
 from penstock.core.errors import ProgramError
 from penstock.core.functions import (
     FilterFunction,
@@ -41,12 +41,15 @@ from penstock.core.specs import (
     SinkSpec,
     TimestampsSpec,
 )
+from penstock.core.state import MapStateDescriptor
 from penstock.core.types import TypeInformation
 from penstock.core.watermark import WatermarkStrategy
 from penstock.graph.stream_graph import ChainStrategy
 
 if TYPE_CHECKING:
+    from penstock.api.cached import CachedDataStream
     from penstock.api.collect import CloseableIterator
+    from penstock.api.connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
     from penstock.api.environment import StreamExecutionEnvironment
 
 T = TypeVar("T")
@@ -183,6 +186,27 @@ class DataStream(_Named, Generic[T]):
         feeds = self._feeds + tuple(f for s in streams for f in s._feeds)
         return DataStream(self._env, feeds)
 
+    @overload
+    def connect(self, ds: DataStream[Any]) -> ConnectedStreams: ...
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+    def connect(self, ds: DataStream[Any] | BroadcastStream) -> ConnectedStreams | BroadcastConnectedStream:
+        """This stream and another, of another type, as the two inputs of one operator."""
+        from penstock.api.connected import connect
+
+        joined: ConnectedStreams | BroadcastConnectedStream = connect(self, ds)
+        return joined
+
+    def project(self, *field_indexes: int) -> DataStream[Any]:
+        """Keep some fields of tuples, in the given order."""
+        return self._add("Projection", transform_spec("map", Projection(field_indexes)))
+
+    def cache(self) -> CachedDataStream[T]:
+        """Keep the records of a bounded stream: the next job that uses it computes it, later ones read them."""
+        from penstock.api.cached import cached
+
+        return cached(self._env, self._feeds)
+
     def get_side_output(self, output_tag: OutputTag) -> DataStream[Any]:
         """What the operator sent to a tag."""
         if len(self._feeds) != 1 or self._feeds[0].tag is not None:
@@ -203,8 +227,26 @@ class DataStream(_Named, Generic[T]):
     def shuffle(self) -> DataStream[T]:
         return DataStream(self._env, self._exchanged(Shuffle()))
 
-    def broadcast(self) -> DataStream[T]:
-        return DataStream(self._env, self._exchanged(Broadcast()))
+    @overload
+    def broadcast(self) -> DataStream[T]: ...
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> BroadcastStream: ...
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream[T] | BroadcastStream:
+        """Every record to every subtask; with descriptors, to be connected with another stream (S3)."""
+        sent: DataStream[T] = DataStream(self._env, self._exchanged(Broadcast()))
+        if broadcast_state_descriptor is None:
+            return sent
+        from penstock.api.connected import BroadcastStream
+
+        return BroadcastStream(sent, [broadcast_state_descriptor, *other_broadcast_state_descriptors])
 
     def global_(self) -> DataStream[T]:
         return DataStream(self._env, self._exchanged(Global()))
@@ -258,6 +300,29 @@ class KeyedStream(DataStream[T]):
     def reduce(self, func: Callable[[T, T], T] | ReduceFunction) -> DataStream[T]:
         """Combine each record with what its key has come to so far, and emit that."""
         return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)))
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
+        """The rolling sum of a field of each key."""
+        return self._accumulate("sum", position_to_sum)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream[T]:
+        """The rolling minimum of a field; the other fields are those of the key's first record."""
+        return self._accumulate("min", position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream[T]:
+        """The rolling maximum of a field; the other fields are those of the key's first record."""
+        return self._accumulate("max", position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream[T]:
+        """The record with the smallest field so far; of equal ones the first."""
+        return self._accumulate("min_by", position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream[T]:
+        """The record with the largest field so far; of equal ones the first."""
+        return self._accumulate("max_by", position_to_max_by)
+
+    def _accumulate(self, operation: str, position: int | str) -> DataStream[T]:
+        return self.reduce(Accumulate(operation, position))
 
     def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
         if isinstance(func, Function):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Protocol
 
@@ -51,6 +52,11 @@ class Stopwatch:
         """The sum so far, which starts anew."""
         spent_ns, self._spent_ns = self._spent_ns, 0
         return spent_ns / 1_000_000
+
+
+async def pause_ms(delay_ms: float) -> None:
+    """Let other coroutines run for a while."""
+    await asyncio.sleep(delay_ms / 1000)
 
 
 class ManualClock:

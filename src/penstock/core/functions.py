@@ -81,6 +81,10 @@ class RuntimeContext(KeyedStateStore):
     @abstractmethod
     def get_accumulator(self, name: str) -> Any: ...
 
+    def in_batch_mode(self) -> bool:
+        """Whether the job runs in BATCH mode (P5): the whole input is there, only final results count."""
+        return False
+
 
 class Function(ABC):
     """Base of user functions. `open` is called before the first record, `close` after the last."""

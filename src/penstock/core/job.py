@@ -26,11 +26,12 @@ class ChainedOperator:
 
 @dataclass(frozen=True, slots=True)
 class InEdge:
-    """An edge as its receiver sees it."""
+    """An edge as its receiver sees it. `input`: which of the operator's inputs it feeds."""
 
     edge_id: int
     senders: int
     forward: bool = False
+    input: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ class RuntimeSettings:
     periodic_watermarks: bool = True
     per_record_watermarks: bool = False
     object_reuse: bool = False
+    batch_mode: bool = False
     page_bytes: int = 12 << 10
     state_budget_bytes: int = 256 << 20
     sort_budget_bytes: int = 256 << 20

@@ -6,13 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.core.async_function import AsyncFunction, AsyncRetryStrategy
 from penstock.core.checkpointed import checkpointed_function
-from penstock.core.functions import KeyedProcessFunction, ProcessFunction
+from penstock.core.functions import Function, KeyedProcessFunction, ProcessFunction
 from penstock.core.sink import Sink
 from penstock.core.source import Source
 from penstock.core.watermark import WatermarkStrategy
 
 __all__ = [
+    "AsyncSpec",
+    "BroadcastSpec",
     "CollectSpec",
     "KeyedProcessSpec",
     "OperatorSpec",
@@ -39,6 +42,10 @@ class OperatorSpec:
     @property
     def is_keyed(self) -> bool:
         return False
+
+    def keyed_input(self, index: int) -> bool:
+        """Whether the records of an input must come with keys."""
+        return self.is_keyed
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +86,50 @@ class TimestampsSpec(OperatorSpec):
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec(OperatorSpec):
-    """A `ProcessFunction`."""
+    """A `ProcessFunction`, or with two methods a `CoProcessFunction`: one method for each input."""
 
-    function: ProcessFunction
+    function: ProcessFunction | Function
+    methods: tuple[str, ...] = ("process_element",)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyedProcessSpec(OperatorSpec):
-    """A `KeyedProcessFunction`; rolling aggregates are made of it too."""
+    """A `KeyedProcessFunction` (rolling aggregates are made of it too), or a `KeyedCoProcessFunction`."""
 
-    function: KeyedProcessFunction
+    function: KeyedProcessFunction | Function
+    methods: tuple[str, ...] = ("process_element",)
 
     @property
     def is_keyed(self) -> bool:
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class BroadcastSpec(OperatorSpec):
+    """A stream (input 0, keyed or not) connected with a broadcast one (input 1); `states` may be broadcast."""
+
+    function: Function
+    states: tuple[str, ...]
+    keyed: bool
+    methods: tuple[str, ...] = ("process_element", "process_broadcast_element")
+
+    @property
+    def is_keyed(self) -> bool:
+        return self.keyed
+
+    def keyed_input(self, index: int) -> bool:
+        return self.keyed and index == 0
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncSpec(OperatorSpec):
+    """Asynchronous calls, several at a time (O5)."""
+
+    function: AsyncFunction
+    timeout_ms: int
+    capacity: int
+    ordered: bool
+    retry: AsyncRetryStrategy
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,13 @@ __all__ = [
     "AggregatingState",
     "AggregatingStateDescriptor",
     "AppendingState",
+    "BroadcastState",
     "ListState",
     "ListStateDescriptor",
     "MapState",
     "MapStateDescriptor",
     "MergingState",
+    "ReadOnlyBroadcastState",
     "ReducingState",
     "ReducingStateDescriptor",
     "State",
@@ -129,6 +131,49 @@ class MapState(State, Generic[K, V]):
 
     def __iter__(self) -> Iterator[K]:
         return iter(self.keys())
+
+
+class ReadOnlyBroadcastState(State, Generic[K, V]):
+    """What a broadcast stream has told all subtasks, for reading."""
+
+    @abstractmethod
+    def get(self, key: K) -> V | None: ...
+    @abstractmethod
+    def contains(self, key: K) -> bool: ...
+    @abstractmethod
+    def items(self) -> Iterable[tuple[K, V]]: ...
+    @abstractmethod
+    def keys(self) -> Iterable[K]: ...
+    @abstractmethod
+    def values(self) -> Iterable[V]: ...
+    @abstractmethod
+    def is_empty(self) -> bool: ...
+
+    def __getitem__(self, key: K) -> V | None:
+        return self.get(key)
+
+    def __contains__(self, key: K) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys())
+
+
+class BroadcastState(ReadOnlyBroadcastState[K, V]):
+    """The same map in every subtask; changed on the broadcast side only."""
+
+    @abstractmethod
+    def put(self, key: K, value: V) -> None: ...
+    @abstractmethod
+    def put_all(self, dict_value: dict[K, V]) -> None: ...
+    @abstractmethod
+    def remove(self, key: K) -> None: ...
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.remove(key)
 
 
 class StateDescriptor(ABC):

@@ -1,13 +1,35 @@
 """Public names on PyFlink's path `pyflink.datastream`."""
 
+from penstock.api.async_data_stream import (
+    AsyncDataStream,
+)
+from penstock.api.cached import CachedDataStream
 from penstock.api.collect import CloseableIterator
+from penstock.api.connected import (
+    BroadcastConnectedStream,
+    BroadcastStream,
+    ConnectedStreams,
+)
 from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
 from penstock.api.environment import StreamExecutionEnvironment
+from penstock.core.async_function import (
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
+)
 from penstock.core.checkpointed import (
     CheckpointedFunction,
     FunctionInitializationContext,
     FunctionSnapshotContext,
     OperatorStateStore,
+)
+from penstock.core.co_functions import (
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
 )
 from penstock.core.functions import (
     AggregateFunction,
@@ -30,10 +52,22 @@ from penstock.core.source import Source
 
 __all__ = [
     "AggregateFunction",
+    "AsyncDataStream",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
+    "BroadcastConnectedStream",
+    "BroadcastProcessFunction",
+    "BroadcastStream",
+    "CachedDataStream",
     "CheckpointedFunction",
     "CloseableIterator",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
     "CommitRequest",
     "Committer",
+    "ConnectedStreams",
     "DataStream",
     "DataStreamSink",
     "FilterFunction",
@@ -42,6 +76,8 @@ __all__ = [
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStream",
     "MapFunction",

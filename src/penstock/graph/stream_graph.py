@@ -36,12 +36,13 @@ class StreamNode:
 
 @dataclass(frozen=True, slots=True)
 class StreamEdge:
-    """`exchange` None: forward where parallelism allows, else rebalance."""
+    """`exchange` None: forward where parallelism allows, else rebalance. `input`: which of the target's inputs."""
 
     source: int
     target: int
     exchange: Exchange | None = None
     tag: str | None = None
+    input: int = 0
 
 
 @dataclass(frozen=True, slots=True)

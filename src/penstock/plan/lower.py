@@ -70,7 +70,7 @@ def _lowered(
         for n in vertex.nodes
     )
     in_edges = tuple(
-        InEdge(number, widths[index_of[e.source]], isinstance(e.exchange, Forward))
+        InEdge(number, widths[index_of[e.source]], isinstance(e.exchange, Forward), e.input)
         for number, e in edges
         if index_of[e.target] == index
     )

@@ -22,6 +22,7 @@ __all__ = [
     "Payload",
     "channel_id",
     "decode_payload",
+    "edge_of",
     "encode_payload",
     "sort_key",
 ]
@@ -68,6 +69,11 @@ class BatchInfo(NamedTuple):
 def channel_id(edge_id: int, sender: int) -> int:
     """A channel is an edge and the sending subtask (or source split)."""
     return edge_id << _CHANNEL_BITS | sender
+
+
+def edge_of(channel: int) -> int:
+    """The edge that a channel belongs to."""
+    return channel >> _CHANNEL_BITS
 
 
 def sort_key(row: ChunkRow) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from penstock.core.state import (
     MapStateDescriptor,
     ReducingState,
     ReducingStateDescriptor,
+    State,
     StateDescriptor,
     ValueState,
     ValueStateDescriptor,
@@ -47,6 +48,14 @@ from penstock.runtime.state.ttl import (
 )
 
 __all__ = ["LiveRuntimeContext", "TaskContext"]
+
+_GETTERS = {
+    "value": "get_state",
+    "list": "get_list_state",
+    "map": "get_map_state",
+    "reducing": "get_reducing_state",
+    "aggregating": "get_aggregating_state",
+}
 
 
 @dataclass(slots=True)
@@ -103,6 +112,9 @@ class LiveRuntimeContext(RuntimeContext):
     def get_task_name_with_subtasks(self) -> str:
         return f"{self._task.task_name} ({self._task.subtask + 1}/{self._task.parallelism})"
 
+    def in_batch_mode(self) -> bool:
+        return self._task.settings.batch_mode
+
     def get_job_parameter(self, key: str, default_value: str) -> str:
         return self._task.settings.job_parameters.get(key, default_value)
 
@@ -141,6 +153,11 @@ class LiveRuntimeContext(RuntimeContext):
         if life is not None:
             return TtlAggregatingState(backend, name, life, function)
         return PagedAggregatingState(backend, name, function)
+
+    def get_any_state(self, state_descriptor: StateDescriptor) -> State:
+        """The state that a descriptor of any kind names."""
+        getter: Callable[[Any], State] = getattr(self, _GETTERS[state_descriptor.kind])
+        return getter(state_descriptor)
 
     def _claim(self, descriptor: StateDescriptor, expected: type) -> tuple[KeyedBackend, str, Lifetime | None]:
         where = f"Operator '{self._operator.name}' (uid {self._operator.uid})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -11,14 +11,15 @@ from penstock.core.checkpointed import checkpointed_function
 from penstock.core.clock import Clock, Stopwatch
 from penstock.core.job import InEdge, JobPlan, Vertex
 from penstock.core.time import MAX_WATERMARK
-from penstock.runtime.chunk import BatchInfo, ChunkRow, channel_id, decode_payload
+from penstock.runtime.chunk import BatchInfo, ChunkRow, channel_id, decode_payload, edge_of
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.heavy_keys import HeavyKeys
 from penstock.runtime.operator_state import FunctionState, Place, RunStart
-from penstock.runtime.operators.base import Fan, Operator, Output
+from penstock.runtime.operators.base import Entry, Fan, Operator, Output, Timestamps
 from penstock.runtime.operators.factory import build_operator
+from penstock.runtime.sorting import HeldInput
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.page import NO_TIMER, Earliest, StoreKeys
 from penstock.runtime.state.store import StateStore
@@ -111,11 +112,14 @@ class VertexTask:
         self._operators = [build_operator(op, self.context) for op in vertex.operators]
         self._writers = wire_chain(plan, vertex, subtask, self.context, self._operators)
         self._head = self._operators[0]
+        self._entries = {edge.edge_id: self._head.entry(edge.input) for edge in vertex.in_edges}
         self._op_blobs = store.get_many(self._op_names)
         self._functions = self._make_functions(start)
+        self._batch = self._hold_input() if plan.settings.batch_mode else None
         self.records_in = self.records_late = 0
         self.busy = Stopwatch()
-        self._count_late = plan.settings.count_late
+        if plan.settings.count_late:
+            self._entries = {edge: self._counting_late(enter) for edge, enter in self._entries.items()}
         self._heavy = self._make_heavy()
         self._open()
 
@@ -153,6 +157,9 @@ class VertexTask:
     def _make_heavy(self) -> HeavyKeys | None:
         number = self.plan.settings.heavy_keys
         return HeavyKeys(_capacity(number)) if number and self._backend is not None else None
+
+    def _hold_input(self) -> HeldInput:
+        return HeldInput(self.vertex, self.plan.settings.sort_budget_bytes, self.plan.max_parallelism)
 
     def _channels(self) -> list[int]:
         return [channel_id(e.edge_id, s) for e in self.vertex.in_edges for s in self._senders(e)]
@@ -210,15 +217,21 @@ class VertexTask:
     def process(self, row: ChunkRow) -> None:
         """One chunk of one channel: records, with watermarks in between."""
         values, times, keys, marks = decode_payload(row.payload)
+        edge = edge_of(row.channel)
+        enter = self._entries[edge]
         self.records_in += len(values)
-        if self._backend is not None and keys is not None:
-            self._backend.ensure(keys)
         if self._heavy is not None and keys is not None:
             self._heavy.count(keys)
+        if self._batch is not None:
+            marks = [mark for mark in marks if mark[1] == MAX_WATERMARK]
+            if self._batch.take(row, edge, values, times, keys, marks):
+                return
+        if self._backend is not None and keys is not None:
+            self._backend.ensure(keys)
         position = 0
         for place, mark in marks:
             if place > position:
-                self._feed(
+                enter(
                     values[position:place],
                     times[position:place] if times is not None else None,
                     keys[position:place] if keys is not None else None,
@@ -228,18 +241,33 @@ class VertexTask:
             if moved is not None:
                 self._advance(moved, keys, place)
         if position < len(values):
-            self._feed(
+            enter(
                 values[position:] if position else values,
                 times[position:] if times is not None and position else times,
                 keys[position:] if keys is not None and position else keys,
             )
         self.tick()
 
-    def _feed(self, values: list[Any], times: list[Any] | None, keys: list[Any] | None) -> None:
-        if self._count_late and times is not None:
+    def _counting_late(self, enter: Entry) -> Entry:
+        """An entry that counts the records that come late (T10)."""
+
+        def counted(values: list[Any], times: Timestamps, keys: Sequence[Any] | None) -> None:
             clock = self._valve.clock
-            self.records_late += sum(stamp is not None and stamp <= clock for stamp in times)
-        self._head.process(values, times, keys)
+            self.records_late += sum(stamp is not None and stamp <= clock for stamp in times or ())
+            enter(values, times, keys)
+
+        return counted
+
+    def _release(self, batch: HeldInput) -> None:
+        """All input of a BATCH job is there: key by key, then the end of time."""
+        for part in batch.sorter.drain():
+            if self._backend is not None:
+                self._backend.ensure(part.keys)
+            self._head.entry(part.input)(part.values, part.stamps, part.keys)
+        for channel in batch.closed:
+            moved = self._valve.advance(channel, MAX_WATERMARK)
+            if moved is not None:
+                self._head.watermark(moved)
 
     def _advance(self, watermark: int, keys: list[Any] | None, place: int) -> None:
         """Move the clock; firing timers may push pages of records still to come out of memory."""
@@ -250,13 +278,17 @@ class VertexTask:
 
     def tick(self) -> None:
         """Fire processing-time timers that are due (T11)."""
-        if self._backend is not None and self._backend.earliest(PROCESSING) != NO_TIMER:
+        if self._backend is None or self._batch is not None:
+            return
+        if self._backend.earliest(PROCESSING) != NO_TIMER:
             self._head.processing_time(self.context.clock.now_ms())
-        if self._backend is not None and self._backend.sweeper is not None and self._backend.sweeper.every_chunk:
+        if self._backend.sweeper is not None and self._backend.sweeper.every_chunk:
             self._backend.sweeper.sweep()
 
     def end(self) -> None:
         """The batch ends: everything out, everything written."""
+        if self._batch is not None:
+            self._release(self._batch)
         self.tick()
         for op in self._operators:
             op.end()
@@ -265,13 +297,16 @@ class VertexTask:
         self._save()
 
     def _save(self) -> None:
-        for function in self._functions.values():
-            function.save(self.context.batch)
+        if self._batch is None:  # BATCH has no checkpoints (P5)
+            for function in self._functions.values():
+                function.save(self.context.batch)
         if self._backend is not None:
             self._backend.flush()
         puts = [(self._names.root(self.subtask), self._root())]
         drops = []
         for index, op in enumerate(self._operators):
+            if not op.changed():
+                continue
             state = op.snapshot()
             blob = dumps(state) if state is not None else None
             if blob == self._op_blobs[index]:

@@ -1,7 +1,13 @@
 """Test kit: run jobs and single functions in process, without a JVM."""
 
 from penstock.core.clock import ManualClock
-from penstock.testing.harness import KeyedOneInputHarness, OneInputHarness, Snapshot
+from penstock.testing.harness import (
+    BroadcastHarness,
+    KeyedOneInputHarness,
+    OneInputHarness,
+    Snapshot,
+    TwoInputHarness,
+)
 from penstock.testing.jobs import collect, local_job
 from penstock.testing.local_host import LocalJob
 from penstock.testing.scripted import PER_RECORD, At, Mark, ScriptedSource, scripted_stream
@@ -10,6 +16,7 @@ from penstock.testing.transcripts import Transcript, load_transcripts, run_local
 __all__ = [
     "PER_RECORD",
     "At",
+    "BroadcastHarness",
     "KeyedOneInputHarness",
     "LocalJob",
     "ManualClock",
@@ -18,6 +25,7 @@ __all__ = [
     "ScriptedSource",
     "Snapshot",
     "Transcript",
+    "TwoInputHarness",
     "collect",
     "load_transcripts",
     "local_job",

@@ -16,6 +16,8 @@ A file holds `functions` (Python text, run with the public names of the library 
 
 Steps are the methods of a stream: `map`, `flat_map`, `filter`, `key_by` take an expression in `v`, `reduce` one in
 `a` and `b`, `process` an expression that makes a function, `union` names of other streams, `side_output` a tag;
+`sum`, `min`, `max`, `min_by`, `max_by` a position, `project` positions;
+`connect: {with: other, process: "Both()"}`, with `key_by: [expression, expression]` or `broadcast: [state names]`;
 `parallelism` a number; `rebalance`, `rescale`, `shuffle`, `broadcast`, `global_`, `forward` nothing.
 `watermarks: {delay: 5}` beside `inputs` derives watermarks from timestamps instead of taking them from the script;
 `watermarks: none` is for records without timestamps. A function class may stand where an expression is expected.
@@ -34,7 +36,7 @@ import yaml
 
 from penstock.api.data_stream import DataStream, KeyedStream
 from penstock.api.environment import StreamExecutionEnvironment
-from penstock.core import functions, output_tag, state
+from penstock.core import co_functions, functions, output_tag, state
 from penstock.core.clock import ManualClock
 from penstock.core.config import Configuration
 from penstock.core.job import RuntimeSettings
@@ -117,11 +119,32 @@ class Transcript:
             return stream.process(self._made(argument))
         if verb == "union":
             return stream.union(*(made[n] for n in ([argument] if isinstance(argument, str) else argument)))
+        if verb == "connect":
+            return self._connected(stream, argument, made)
         if verb == "side_output":
             return stream.get_side_output(output_tag.OutputTag(argument))
+        if verb in ("sum", "min", "max", "min_by", "max_by"):
+            return getattr(stream, verb)(argument)  # type: ignore[no-any-return]
+        if verb == "project":
+            return stream.project(*argument)
         if verb == "parallelism":
             return stream.set_parallelism(argument)  # type: ignore[no-any-return]
         return getattr(stream, verb)()  # type: ignore[no-any-return]
+
+    def _connected(
+        self, stream: DataStream[Any], given: Mapping[str, Any], made: Mapping[str, DataStream[Any]]
+    ) -> DataStream[Any]:
+        other, function = made[given["with"]], self._made(given["process"])
+        if "broadcast" in given:
+            states = [state.MapStateDescriptor(name) for name in given["broadcast"]]
+            return stream.connect(other.broadcast(states[0], *states[1:])).process(function)
+        joined = stream.connect(other)
+        if "key_by" in given:
+            first, second = (self._function("v", text) for text in given["key_by"])
+            joined = joined.key_by(first, second)
+        kind = "map" if isinstance(function, co_functions.CoMapFunction) else "process"
+        kind = "flat_map" if isinstance(function, co_functions.CoFlatMapFunction) else kind
+        return getattr(joined, kind)(function)  # type: ignore[no-any-return]
 
     def _function(self, parameters: str, text: str) -> Any:
         if text.partition("(")[0] in self.scope:
@@ -137,7 +160,7 @@ def load_transcripts(path: str | Path) -> list[Transcript]:
     """The cases of a file."""
     data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     scope: dict[str, Any] = {"__name__": f"transcript_{Path(path).stem}"}
-    for module in (functions, state, output_tag):
+    for module in (functions, co_functions, state, output_tag):
         scope.update({n: getattr(module, n) for n in module.__all__})
     exec(compile(data.get("functions", ""), str(path), "exec"), scope)
     return [_transcript(case, scope) for case in data["cases"]]

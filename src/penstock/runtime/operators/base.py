@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from penstock.core.job import ChainedOperator
 from penstock.runtime.codec import fix
 from penstock.runtime.context import TaskContext
 
-__all__ = ["Discard", "Fan", "Operator", "Output", "Poison", "Timestamps"]
+__all__ = ["Discard", "Entry", "Fan", "Operator", "Output", "Poison", "Timestamps"]
 
 Timestamps = Sequence[Any] | None
+Entry = Callable[[list[Any], Timestamps, Sequence[Any] | None], None]
+"""Takes records with their timestamps and keys."""
 
 
 class Output(Protocol):
@@ -96,6 +98,10 @@ class Operator:
         """Take records in order."""
         raise NotImplementedError
 
+    def entry(self, index: int) -> Entry:
+        """Where the records of an input go; operators of several inputs override it."""
+        return self.process
+
     def watermark(self, timestamp: int) -> None:
         """The clock moved: fire what is due, then pass it on (T5)."""
         self.current_watermark = timestamp
@@ -120,6 +126,10 @@ class Operator:
     def snapshot(self) -> Any:
         """Operator state to keep, None for none."""
         return None
+
+    def changed(self) -> bool:
+        """Whether `snapshot` may differ from the last one; spares encoding large state that nobody touched."""
+        return True
 
     def close(self) -> None:
         """Release resources."""

@@ -10,6 +10,8 @@ from dataclasses import replace
 from penstock.core.errors import ProgramError
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import (
+    AsyncSpec,
+    BroadcastSpec,
     CollectSpec,
     KeyedProcessSpec,
     OperatorSpec,
@@ -19,7 +21,9 @@ from penstock.core.specs import (
     TransformSpec,
 )
 from penstock.runtime.context import TaskContext
+from penstock.runtime.operators.asynchronous import AsyncOperator
 from penstock.runtime.operators.base import Operator
+from penstock.runtime.operators.broadcast import BroadcastOperator, KeyedBroadcastOperator
 from penstock.runtime.operators.poison import FunctionGuard, GuardedFilter, GuardedFlatMap
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.sink import CollectOperator, SinkOperator
@@ -38,6 +42,8 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
     TimestampsSpec: TimestampsOperator,
     ProcessSpec: ProcessOperator,
     KeyedProcessSpec: KeyedProcessOperator,
+    BroadcastSpec: lambda desc, task: (KeyedBroadcastOperator if desc.spec.is_keyed else BroadcastOperator)(desc, task),
+    AsyncSpec: AsyncOperator,
     SinkSpec: SinkOperator,
     CollectSpec: CollectOperator,
 }

@@ -20,7 +20,7 @@ from penstock.runtime.operators.base import Operator, Poison, Timestamps
 from penstock.runtime.operators.process import Emitter
 from penstock.runtime.operators.transform import FilterOperator, FlatMapOperator
 
-__all__ = ["FunctionGuard", "GuardedFilter", "GuardedFlatMap"]
+__all__ = ["FunctionGuard", "GuardedFilter", "GuardedFlatMap", "poisoned"]
 
 METHODS = ("process_element", "process_element1", "process_element2", "process_broadcast_element")
 

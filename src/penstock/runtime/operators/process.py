@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -10,15 +11,15 @@ from penstock.core.errors import ProgramError, TimestampError
 from penstock.core.functions import KeyedProcessFunction, ProcessFunction, TimeDomain, TimerService
 from penstock.core.job import ChainedOperator
 from penstock.core.output_tag import OutputTag
-from penstock.core.specs import KeyedProcessSpec, ProcessSpec
+from penstock.core.specs import BroadcastSpec, KeyedProcessSpec, ProcessSpec
 from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
 from penstock.runtime.codec import IMMUTABLE, fix
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, not_iterable, user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Entry, Operator, Timestamps
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 
-__all__ = ["Emitter", "KeyedProcessOperator", "ProcessOperator"]
+__all__ = ["Context", "Emitter", "KeyedProcessOperator", "ProcessOperator"]
 
 
 class Emitter(Operator):
@@ -80,6 +81,19 @@ class Emitter(Operator):
         self.flush()
         super().forward_watermark(timestamp)
 
+    def run(self, function: Any, method: str, context: Context, values: list[Any], timestamps: Timestamps) -> None:
+        """Call a method of a function for records that have no key."""
+        call, value, result = getattr(function, method), None, None
+        try:
+            for value, stamp in zip(values, timestamps or repeat(None), strict=False):
+                context.stamp = stamp
+                result = call(value, context)
+                if result is not None:
+                    self.take(result, stamp)
+        except Exception as error:
+            raise self.failed(method, value, result, error) from error
+        self.flush()
+
     def failed(self, doing: str, record: Any, result: Any, error: Exception) -> Exception:
         if isinstance(error, TypeError) and result is not None and not hasattr(result, "__iter__"):
             return not_iterable(self.desc.name, self.desc.uid, doing, record, result)
@@ -138,7 +152,7 @@ class _Timers(TimerService):
         return whole
 
 
-class _Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
+class Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
     """The one context of an operator; what it says changes from record to record."""
 
     def __init__(self, operator: Emitter, backend: KeyedBackend | None) -> None:
@@ -166,13 +180,14 @@ class _Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
 
 
 class ProcessOperator(Emitter):
-    """A `ProcessFunction` on a stream that is not keyed."""
+    """A `ProcessFunction` on a stream that is not keyed, or a `CoProcessFunction` on two."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
-        assert isinstance(desc.spec, ProcessSpec)
-        self._function = desc.spec.function
-        self._context = _Context(self, None)
+        assert isinstance(desc.spec, ProcessSpec | BroadcastSpec)
+        self._function: Any = desc.spec.function
+        self._methods = desc.spec.methods
+        self._context = Context(self, None)
 
     def open(self) -> None:
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=False))
@@ -181,29 +196,24 @@ class ProcessOperator(Emitter):
         self._function.close()
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
-        call, context, result = self._function.process_element, self._context, None
-        value = None
-        try:
-            for value, stamp in zip(values, timestamps or repeat(None), strict=False):
-                context.stamp = stamp
-                result = call(value, context)
-                if result is not None:
-                    self.take(result, stamp)
-        except Exception as error:
-            raise self.failed("process_element", value, result, error) from error
-        self.flush()
+        self.run(self._function, self._methods[0], self._context, values, timestamps)
+
+    def entry(self, index: int) -> Entry:
+        method = self._methods[index]
+        return lambda values, timestamps, keys: self.run(self._function, method, self._context, values, timestamps)
 
 
 class KeyedProcessOperator(Emitter):
-    """A `KeyedProcessFunction`, with state and timers of the current key."""
+    """A `KeyedProcessFunction` or `KeyedCoProcessFunction`, with state and timers of the current key."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
-        assert isinstance(desc.spec, KeyedProcessSpec)
+        assert isinstance(desc.spec, KeyedProcessSpec | BroadcastSpec)
         assert task.backend is not None
-        self._function = desc.spec.function
+        self._function: Any = desc.spec.function
+        self._methods = desc.spec.methods
         self._backend = task.backend
-        self._context = _Context(self, task.backend)
+        self._context = Context(self, task.backend)
 
     def open(self) -> None:
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=True))
@@ -212,8 +222,14 @@ class KeyedProcessOperator(Emitter):
         self._function.close()
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        self._process(self._methods[0], values, timestamps, keys)
+
+    def entry(self, index: int) -> Entry:
+        return partial(self._process, self._methods[index])
+
+    def _process(self, method: str, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "a keyed operator got records without keys"
-        call, context, limit = self._function.process_element, self._context, self._limit
+        call, context, limit = getattr(self._function, method), self._context, self._limit
         backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
         out, times = self._values, self._times
         value = result = context.stamp = None
@@ -244,18 +260,27 @@ class KeyedProcessOperator(Emitter):
                         self.flush_main()
                         out, times = self._values, self._times
         except Exception as error:
-            raise self.failed("process_element", value, result, error) from error
+            raise self.failed(method, value, result, error) from error
         self.flush()
 
     def watermark(self, timestamp: int) -> None:
-        if timestamp == MAX_WATERMARK:
+        if timestamp == MAX_WATERMARK and not self.task.settings.batch_mode:
             self.processing_time(self.task.clock.now_ms())
         self.current_watermark = timestamp
         self._fire(TimeDomain.EVENT_TIME, self._backend.due(EVENT, timestamp))
         if timestamp == MAX_WATERMARK:
-            for _ in self._backend.due(PROCESSING, MAX_TIMESTAMP):
-                pass  # pending processing-time timers are dropped at the end of input (T4)
+            self._end_processing_time()
         self.forward_watermark(timestamp)
+
+    def _end_processing_time(self) -> None:
+        """Pending processing-time timers are dropped at the end of input; in BATCH mode they fire (T4)."""
+        pending = self._backend.due(PROCESSING, MAX_TIMESTAMP)
+        if self.task.settings.batch_mode:
+            self._fire(TimeDomain.PROCESSING_TIME, pending)
+            self._fire(TimeDomain.EVENT_TIME, self._backend.due(EVENT, MAX_WATERMARK))
+            return
+        for _ in pending:
+            pass
 
     def processing_time(self, now_ms: int) -> None:
         if self._backend.earliest(PROCESSING) <= now_ms:

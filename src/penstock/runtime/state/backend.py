@@ -26,6 +26,8 @@ EVENT, PROCESSING, SWEEP = 0, 1, 2
 _PREFETCH = 64
 _BUCKETS_KEPT = 64
 _KEY_WEIGHT = 160
+_WEIGH_EVERY = 8
+_SAMPLE = 16
 
 
 class KeyedBackend:
@@ -85,6 +87,8 @@ class KeyedBackend:
     def ensure(self, keys: Iterable[Any]) -> None:
         """Load the pages of all `keys`; afterwards `page_of` knows them. Called before a chunk is processed."""
         self._tick += 1
+        if self._tick % _WEIGH_EVERY == 0:
+            self._weigh()
         wanted = set(keys)
         new = wanted.difference(self.page_of)
         if new:
@@ -101,6 +105,21 @@ class KeyedBackend:
             self._load_keys((key,))
         self.key = key
         self.page = self.page_of[key]
+
+    def each_key(self, groups: Iterable[int], slot: int) -> Iterator[Any]:
+        """Every key of these key groups that has a value in a slot; each is made the current one."""
+        for number in groups:
+            self._tick += 1
+            self._load_groups([number])
+            for depth, bits in list(self._groups[number].pages):
+                self._load_pages([(number, depth, bits)])
+                page = self._pages[number, depth, bits]
+                page.used = self._tick
+                for key in list(page.slots[slot]):
+                    self.key, self.page = key, page
+                    yield key
+            if self._weight > self._budget_bytes:
+                self._evict()
 
     def group_of(self, page: Page) -> Group:
         return self._groups[page.ident[0]]
@@ -425,6 +444,17 @@ class KeyedBackend:
     def _add_weight(self, page: Page, weight: int) -> None:
         page.weight += weight
         self._weight += weight
+
+    def _weigh(self) -> None:
+        """Values grow unseen while a page is in memory: estimate by a sample, and write through if it is too much."""
+        dirty = [page for page in self._pages.values() if page.dirty]
+        sample = dirty[:: max(1, len(dirty) // _SAMPLE)]
+        if not sample:
+            return
+        grown = sum(len(page.encode() or b"") - page.weight for page in sample) // len(sample) * len(dirty)
+        if self._weight + grown > self._budget_bytes:
+            self._write(dirty)
+            self._sweep()
 
     def _touch(self, keys: Iterable[Any]) -> None:
         for key in keys:

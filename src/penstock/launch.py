@@ -12,6 +12,7 @@ from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.job import JobPlan, RuntimeSettings
+from penstock.core.poison import PoisonPolicy, poison_policy
 from penstock.core.specs import SourceSpec
 from penstock.graph.explain import execution_graph_text, job_graph_text, stream_graph_text
 from penstock.graph.stream_graph import StreamGraph
@@ -121,9 +122,19 @@ def plan_options(
         state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", memory),
         sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", memory),
         job_parameters=conf.to_dict(),
+        heavy_keys=conf.get_integer("penstock.metrics.heavy-keys", 0),
+        poison=_poison(conf),
+        count_late=conf.get_boolean("penstock.metrics.late-records", False),
     )
     chaining = conf.get_boolean("pipeline.operator-chaining.enabled", True)
     return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings)
+
+
+def _poison(conf: Configuration) -> PoisonPolicy:
+    try:
+        return poison_policy(conf.get_string("penstock.poison", "fail"))
+    except ValueError as error:
+        raise ConfigurationError(f"penstock.poison {error}") from None
 
 
 def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> JobClient:
@@ -183,8 +194,16 @@ class _LocalClient(JobClient):
             raise
         self._status = JobStatus.FINISHED
         return JobExecutionResult(
-            self._job.plan.name, "local", self._job.clock.now_ms() - started_ms, self._job.batch_id
+            self._job.plan.name,
+            "local",
+            self._job.clock.now_ms() - started_ms,
+            self._job.batch_id,
+            metrics=self.get_metrics(),
+            accumulators=self._job.book.accumulators(),
         )
+
+    def get_metrics(self) -> dict[str, Any]:
+        return {"subtasks": self._job.book.subtasks()}
 
     def results(self, name: str) -> Iterator[Any]:
         self.wait()

@@ -31,6 +31,7 @@ from penstock.core.partition import (
     Rescale,
     Shuffle,
 )
+from penstock.core.poison import poison_policy
 from penstock.core.sink import Sink
 from penstock.core.specs import (
     CollectSpec,
@@ -86,6 +87,19 @@ class _Named:
     def set_description(self, description: str):  # type: ignore[no-untyped-def]
         """A longer text for plans."""
         self._draft.description = description
+        return self
+
+    def on_poison(self, policy: str | OutputTag):  # type: ignore[no-untyped-def]
+        """What becomes of a record on which the operator's function raises (F9).
+
+        `fail` the job, `skip` and count it (metric `poisonRecords`), or with a tag send `(record, error text)` to
+        that side output. What the failing call has yielded is dropped, what it did to state stays. Key selectors
+        and partitioners behind the operator are covered too. Default: the setting `penstock.poison`.
+        """
+        try:
+            self._draft.poison = poison_policy(policy)
+        except ValueError as error:
+            raise ProgramError(f"Operator '{self._draft.name}': on_poison() {error}") from None
         return self
 
     def disable_chaining(self):  # type: ignore[no-untyped-def]

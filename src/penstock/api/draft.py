@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from penstock.core.partition import Exchange
+from penstock.core.poison import PoisonPolicy
 from penstock.core.specs import OperatorSpec
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamNode
 
@@ -25,6 +26,7 @@ class Draft:
     max_parallelism: int | None = None
     chain: str = ChainStrategy.ALWAYS
     description: str | None = None
+    poison: PoisonPolicy | None = None
 
     def freeze(self, node_id: int) -> StreamNode:
         return StreamNode(
@@ -36,6 +38,7 @@ class Draft:
             self.max_parallelism,
             self.chain,
             self.description,
+            self.poison,
         )
 
     def edges(self, numbers: Mapping[int, int]) -> list[StreamEdge]:

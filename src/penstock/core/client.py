@@ -31,12 +31,21 @@ class JobExecutionResult:
     batches: int = 0
     restarts: int = 0
     metrics: dict[str, Any] = field(default_factory=dict)
+    accumulators: dict[str, Any] = field(default_factory=dict)
 
     def get_job_id(self) -> str:
         return self.job_id
 
     def get_net_runtime(self) -> int:
         return self.net_runtime_ms
+
+    def get_accumulator_result(self, accumulator_name: str) -> Any:
+        """What an accumulator came to over all committed batches, None if there is none of that name."""
+        return self.accumulators.get(accumulator_name)
+
+    def get_all_accumulator_results(self) -> dict[str, Any]:
+        """Results of all accumulators by name."""
+        return dict(self.accumulators)
 
 
 class JobClient(ABC):
@@ -57,6 +66,10 @@ class JobClient(ABC):
     @abstractmethod
     def results(self, name: str) -> Iterator[Any]:
         """Collected records, as batches become durable."""
+
+    def get_metrics(self) -> dict[str, Any]:
+        """Metrics of committed batches so far: under `subtasks` one entry for each subtask."""
+        raise NotImplementedError(f"{type(self).__name__} does not show metrics")
 
     def close(self) -> None:
         """Stop if still running."""

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
+from penstock.core.accumulators import Accumulator
+from penstock.core.metrics import MetricGroup
 from penstock.core.output_tag import OutputTag
 from penstock.core.state import (
     AggregatingState,
@@ -70,6 +72,14 @@ class RuntimeContext(KeyedStateStore):
     def get_task_name_with_subtasks(self) -> str: ...
     @abstractmethod
     def get_job_parameter(self, key: str, default_value: str) -> str: ...
+    @abstractmethod
+    def get_metrics_group(self) -> MetricGroup: ...
+    @abstractmethod
+    def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
+        """Register an accumulator under a name of the job; the same name in other operators is merged with it."""
+
+    @abstractmethod
+    def get_accumulator(self, name: str) -> Any: ...
 
     def in_batch_mode(self) -> bool:
         """Whether the job runs in BATCH mode (P5): the whole input is there, only final results count."""

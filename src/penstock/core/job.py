@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.partition import Exchange
+from penstock.core.poison import FAIL, PoisonPolicy
 from penstock.core.source import Source
 from penstock.core.specs import OperatorSpec, SourceSpec
 
@@ -20,6 +21,7 @@ class ChainedOperator:
     name: str
     spec: OperatorSpec
     consumers: tuple[tuple[str | None, int], ...] = ()
+    poison: PoisonPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,9 @@ class RuntimeSettings:
     state_budget_bytes: int = 256 << 20
     sort_budget_bytes: int = 256 << 20
     job_parameters: Mapping[str, str] = field(default_factory=dict)
+    heavy_keys: int = 0
+    count_late: bool = False
+    poison: PoisonPolicy = FAIL
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.async_function import AsyncFunction, AsyncRetryStrategy
+from penstock.core.checkpointed import checkpointed_function
 from penstock.core.evictors import Evictor
 from penstock.core.functions import Function, KeyedProcessFunction, ProcessFunction
 from penstock.core.output_tag import OutputTag
@@ -75,7 +76,7 @@ class TransformSpec(OperatorSpec):
 
     @property
     def stateless(self) -> bool:
-        return True
+        return checkpointed_function(self) is None
 
 
 @dataclass(frozen=True, slots=True)

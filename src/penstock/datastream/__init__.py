@@ -17,6 +17,12 @@ from penstock.core.async_function import (
     AsyncRetryPredicate,
     AsyncRetryStrategy,
 )
+from penstock.core.checkpointed import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
+)
 from penstock.core.co_functions import (
     BroadcastProcessFunction,
     CoFlatMapFunction,
@@ -54,6 +60,7 @@ __all__ = [
     "BroadcastProcessFunction",
     "BroadcastStream",
     "CachedDataStream",
+    "CheckpointedFunction",
     "CloseableIterator",
     "CoFlatMapFunction",
     "CoMapFunction",
@@ -66,12 +73,15 @@ __all__ = [
     "FilterFunction",
     "FlatMapFunction",
     "Function",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStream",
     "MapFunction",
+    "OperatorStateStore",
     "OutputTag",
     "Partitioner",
     "ProcessFunction",

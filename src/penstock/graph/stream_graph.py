@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.core.partition import Exchange
+from penstock.core.poison import PoisonPolicy
 from penstock.core.specs import OperatorSpec
 
 __all__ = ["ChainStrategy", "StreamEdge", "StreamGraph", "StreamNode"]
@@ -30,6 +31,7 @@ class StreamNode:
     max_parallelism: int | None = None
     chain: str = ChainStrategy.ALWAYS
     description: str | None = None
+    poison: PoisonPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)

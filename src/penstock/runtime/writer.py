@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from penstock.core.errors import KeyTypeError, ProgramError
+from penstock.core.errors import KeyTypeError, OperatorError, ProgramError
 from penstock.core.job import JobPlan, OutEdge
 from penstock.core.partition import (
     Broadcast,
@@ -25,7 +25,7 @@ from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.chunk import ACTIVE, DATA, IDLE, WAKING_SEQ, ChunkRow, Payload, channel_id, encode_payload
 from penstock.runtime.failures import last_taken, named, user_failure
 from penstock.runtime.keyhash import key_group, route_ints, stable_hash, subtask_of_group
-from penstock.runtime.operators.base import Timestamps
+from penstock.runtime.operators.base import Poison, Timestamps
 
 __all__ = ["EdgeWriter"]
 
@@ -76,6 +76,12 @@ class _Buffer:
         self.marks.append((position, mark))
 
 
+def _cause(error: OperatorError) -> Exception:
+    """What the user's function raised, if it did."""
+    cause = error.__cause__
+    return cause if isinstance(cause, Exception) and not isinstance(error, KeyTypeError) else error
+
+
 class EdgeWriter:
     """One edge, one sending subtask (or source split)."""
 
@@ -109,19 +115,28 @@ class EdgeWriter:
         self._routes = _ROUTES.setdefault((len(self._partitions), plan.max_parallelism), {})
         self._turn = sender
         self._random = Random(0)
+        self.records = 0
+        self.poison: Poison | None = None
 
     def begin(self, batch_id: int) -> None:
         """A batch starts: sequence numbers and pseudo-random choices start anew, so that a retry repeats itself."""
         self._turn = self._sender + batch_id
         self._chunk_records = self._most_records
+        self.records = 0
         self._random = Random(f"{batch_id}/{self._channel}")
         for buffer in self._buffers:
             buffer.seq = 0
             buffer.reset()
 
     def emit(self, values: list[Any], timestamps: Timestamps) -> None:
-        keys = self._keys(values) if self._selector is not None else None
-        receivers = self._route(values, keys)
+        self.records += len(values)
+        try:
+            keys = self._keys(values) if self._selector is not None else None
+            receivers = self._route(values, keys)
+        except OperatorError as error:
+            if self.poison is None:
+                raise
+            return self._emit_guarded(self.poison, values, timestamps, error)
         if receivers is None:
             for index in range(len(self._buffers)):
                 self._add(index, values, timestamps, keys)
@@ -129,6 +144,14 @@ class EdgeWriter:
             self._add(receivers, values, timestamps, keys)
         else:
             self._distribute(receivers, values, timestamps, keys)
+
+    def _emit_guarded(self, poison: Poison, values: list[Any], timestamps: Timestamps, error: OperatorError) -> None:
+        """Some record has no key or no receiver: one by one, those are put aside (F9). Selectors are called again."""
+        self.records -= len(values)
+        if len(values) == 1:
+            return poison.take(values[0], None if timestamps is None else timestamps[0], _cause(error))
+        for i, value in enumerate(values):
+            self.emit([value], None if timestamps is None else [timestamps[i]])
 
     def watermark(self, timestamp: int) -> None:
         """To every receiver (T5); a forward edge has one."""

@@ -19,6 +19,8 @@ from penstock.core.source import Position
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
+from penstock.runtime.metrics_book import MetricsBook
+from penstock.runtime.operator_state import RunStart
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
 from penstock.spark.bundle import Bundle, errors_travel, make_bundle
@@ -44,7 +46,7 @@ class BoundedJob(JobClient):
         self._status = JobStatus.RUNNING
         self._error: BaseException | None = None
         self._results: dict[str, list[Any]] = {}
-        self._metrics: list[dict[str, Any]] = []
+        self._book = MetricsBook()
         self._started_ms = self._clock.now_ms()
         self._ended_ms = self._started_ms
         self._thread = threading.Thread(target=self._run, name=f"penstock-{self._id}", daemon=True)
@@ -54,11 +56,10 @@ class BoundedJob(JobClient):
         try:
             self._spark.sparkContext.setJobGroup(self._id, self._plan.name, interruptOnCancel=True)
             output = self._execute()
-            ledger = Ledger(self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print)
+            ledger = Ledger(self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print, self._book)
             ledger.hold(output)
             ledger.release()
             ledger.close()
-            self._metrics = output.metrics
             self._status = JobStatus.FINISHED
         except BaseException as error:
             if self._status is not JobStatus.CANCELED:
@@ -98,8 +99,12 @@ class BoundedJob(JobClient):
             self._ended_ms - self._started_ms,
             1,
             0,
-            {"subtasks": self._metrics},
+            self.get_metrics(),
+            self._book.accumulators(),
         )
+
+    def get_metrics(self) -> dict[str, Any]:
+        return {"subtasks": self._book.subtasks()}
 
     def results(self, name: str) -> Iterator[Any]:
         self.wait()
@@ -144,7 +149,7 @@ def _stage(bundle: Bundle, level: int) -> Any:
             context = SparkTaskContext.get()
             assert context is not None
             partition = context.partitionId()
-            task = StageTask(plan, level, partition, SystemClock())
+            task = StageTask(plan, level, partition, SystemClock(), RunStart(""))
             try:
                 rows = task.run(from_arrow(batches, partition), SpillStore())
                 yield from to_arrow(rows, plan.partitions)

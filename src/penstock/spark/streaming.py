@@ -70,7 +70,6 @@ class StreamingJob(JobClient):
         self._ended_ms = self._started_ms
         self.batches = 0
         self.restarts = 0
-        self.metrics: dict[tuple[int, int], dict[str, Any]] = {}
         self._batch_ms: dict[int, int] = {}
         # of the current run
         self._control = ControlFile(os.path.join(self._scratch, "control.json"))
@@ -243,13 +242,7 @@ class StreamingJob(JobClient):
         self._strategy.note_progress()
 
     def _note(self, output: BatchOutput) -> None:
-        timers = []
-        for entry in output.metrics:
-            place = (entry["vertex"], entry["subtask"])
-            total = self.metrics.get(place, {}).get("in", 0)
-            self.metrics[place] = {**entry, "in": total + entry["in"]}
-            timers.append(entry["next_timer_ms"])
-        due = min(timers, default=NO_TIMER)
+        due = min((entry["next_timer_ms"] for entry in output.metrics), default=NO_TIMER)
         self._control.write(stop=self._stopping, next_timer_ms=None if due == NO_TIMER else due)
 
     def _deliver(self, name: str, values: list[Any]) -> None:
@@ -283,15 +276,19 @@ class StreamingJob(JobClient):
             self.cancel()
         if self._error is not None:
             raise self._error
-        subtasks = sorted(self.metrics.values(), key=lambda m: (m["vertex"], m["subtask"]))
         return JobExecutionResult(
             self._plan.name,
             self._id,
             self._ended_ms - self._started_ms,
             self.batches,
             self.restarts,
-            {"subtasks": subtasks, "batch_ms": list(self._batch_ms.values())},
+            self.get_metrics(),
+            self._ledger.book.accumulators(),
         )
+
+    def get_metrics(self) -> dict[str, Any]:
+        with self._lock:
+            return {"subtasks": self._ledger.book.subtasks(), "batch_ms": list(self._batch_ms.values())}
 
     def results(self, name: str) -> Iterator[Any]:
         waiting = self._queue(name)

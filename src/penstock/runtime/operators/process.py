@@ -32,6 +32,7 @@ class Emitter(Operator):
         self._values: list[Any] = []
         self._times: list[Any] = []
         self._side: dict[str, tuple[list[Any], list[Any]]] = {}
+        self.held: list[Any] | None = None
 
     def take(self, result: Iterable[Any], timestamp: Any) -> None:
         """Gather everything a call yielded."""
@@ -49,7 +50,10 @@ class Emitter(Operator):
         self._times.append(timestamp)
 
     def output(self, tag: OutputTag, value: Any, timestamp: Any) -> None:
-        """Send to a side output; dropped if nobody asked for that tag."""
+        """Send to a side output; dropped if nobody asked for that tag. Held back while a guarded call lasts."""
+        if self.held is not None:
+            self.held.append((tag, self._fix(value)))
+            return
         side = self.sides.get(tag.tag_id)
         if side is None:
             return

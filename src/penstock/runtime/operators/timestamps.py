@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
-from penstock.core.errors import TimestampError
+from penstock.core.errors import OperatorError, TimestampError
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import TimestampsSpec
 from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP, MIN_WATERMARK
@@ -13,7 +14,7 @@ from penstock.core.watermark import BoundedOutOfOrderness, IngestionTime, Timest
 from penstock.runtime.chunk import ACTIVE, IDLE, Mark
 from penstock.runtime.context import Lane, TaskContext
 from penstock.runtime.failures import describe, last_taken, user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Operator, Poison, Timestamps
 from penstock.runtime.operators.generators import Generator, make_generator
 from penstock.runtime.state.page import NO_TIMER
 from penstock.runtime.valve import Valve
@@ -99,7 +100,13 @@ class TimestampsOperator(Operator):
                 watch.active_ms = self.task.batch.processing_time_ms
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
-        stamped = self._assign(values, timestamps)
+        stamped: Timestamps
+        try:
+            stamped = self._assign(values, timestamps)
+        except OperatorError:
+            if self.poison is None:
+                raise
+            values, stamped = self._sift(self.poison, values, timestamps)
         lane = self.task.lane if len(self._lanes) > 1 else self._lanes[0]
         position = 0
         for place, move in self._moves(lane, values, stamped):
@@ -217,6 +224,16 @@ class TimestampsOperator(Operator):
         except Exception as error:
             record = last_taken(values, rest)
             raise user_failure(self.desc.name, self.desc.uid, "The timestamp assigner", record, error) from error
+
+    def _sift(self, poison: Poison, values: list[Any], timestamps: Timestamps) -> tuple[list[Any], list[int]]:
+        """The records that can be given a timestamp; the others are put aside (F9)."""
+        kept: list[tuple[Any, int]] = []
+        for value, old in zip(values, timestamps or repeat(None), strict=False):
+            try:
+                kept.append((value, self._checked(self._extract(value, old) if self._extract else old, value)))
+            except Exception as error:
+                poison.take(value, old, error)
+        return [value for value, _ in kept], [stamp for _, stamp in kept]
 
     def _checked(self, timestamp: Any, value: Any) -> int:
         index = getattr(timestamp, "__index__", None)

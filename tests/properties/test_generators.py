@@ -45,13 +45,13 @@ class Punctuated(Periodic):
         """Says nothing."""
 
 
-class Nervous(Punctuated):
-    """… and falls asleep and wakes at every turn; with nothing in between, nobody can run ahead."""
+class Napping(Punctuated):
+    """… and falls asleep after every record, to be woken by the next."""
 
     def on_event(self, event: Event, event_timestamp: int, output: WatermarkOutput) -> None:
-        output.mark_idle()
         output.mark_active()
         super().on_event(event, event_timestamp, output)
+        output.mark_idle()
 
 
 def partitioned(
@@ -90,7 +90,7 @@ def test_batches_parallelism_and_restarts_do_not_change_results(
     assert Counter(job.results.get("out", [])) == oracle([event for split in splits for event in split])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(events=inputs(), parallelism=st.sampled_from([1, 2, 4]), plan=batches, options=runtime_settings)
 def test_one_partition_that_naps_between_its_records_loses_nothing(
     events: list[Event], parallelism: int, plan: list[tuple[int, str]], options: RuntimeSettings
@@ -98,7 +98,7 @@ def test_one_partition_that_naps_between_its_records_loses_nothing(
     """P11, T6: a stream that wakes is not overtaken by itself."""
     program, oracle = PROGRAMS["counted"]
     env = StreamExecutionEnvironment()
-    stream = partitioned(env, [events], WatermarkStrategy.for_generator(Nervous), 1)
+    stream = partitioned(env, [events], WatermarkStrategy.for_generator(Napping), 1)
     collect(program(stream.rebalance().map(lambda e: e)), "out")
     job = local_job(env, parallelism, settings=options, clock=ManualClock())
     run(job, plan)

@@ -63,13 +63,8 @@ class _Buffer:
         if keys is not None:
             self.keys.extend(keys)
 
-    @property
-    def untouched(self) -> bool:
-        """Whether nothing has been said in this batch."""
-        return self.seq == 0 and not self.values and not self.marks
-
     def mark(self, mark: int) -> None:
-        """A watermark replaces the one before it if no record lies between; idle and active are all kept."""
+        """A watermark replaces the one before it if no record lies between."""
         position = len(self.values)
         if self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= mark <= MAX_WATERMARK:
             self.marks.pop()
@@ -114,6 +109,7 @@ class EdgeWriter:
         self._buffers = [_Buffer() for _ in self._partitions]
         self._routes = _ROUTES.setdefault((len(self._partitions), plan.max_parallelism), {})
         self._turn = sender
+        self._asleep = self._woken = False
         self._random = Random(0)
         self.records = 0
         self.poison: Poison | None = None
@@ -123,6 +119,7 @@ class EdgeWriter:
         self._turn = self._sender + batch_id
         self._chunk_records = self._most_records
         self.records = 0
+        self._asleep = self._woken = False
         self._random = Random(f"{batch_id}/{self._channel}")
         for buffer in self._buffers:
             buffer.seq = 0
@@ -155,24 +152,30 @@ class EdgeWriter:
 
     def watermark(self, timestamp: int) -> None:
         """To every receiver (T5); a forward edge has one."""
-        for index in self._receivers:
-            self._buffers[index].mark(timestamp)
+        self._asleep = False
+        self._mark(timestamp)
 
     def status(self, idle: bool) -> None:
-        """To every receiver, like a watermark (T6).
+        """To every receiver, like a watermark (T6), but by the batch: awake at some time of it, the channel counts.
 
-        A channel that wakes with the first thing it says in a batch is heard before all data of the batch: receivers
-        would else run ahead of it with the data of others, which may be the rest of the same stream.
+        That it wakes is heard before all data of the batch, that it fell asleep after all of its own: receivers would
+        else run ahead with the data of others, which may be the rest of the same stream.
         """
-        for index in self._receivers:
-            buffer = self._buffers[index]
-            if idle or not buffer.untouched:
-                buffer.mark(IDLE if idle else ACTIVE)
-            else:
-                payload = encode_payload(Payload([], None, None, [(0, ACTIVE)]), self._operator, self._uid)
+        self._asleep = idle
+        if not idle and not self._woken:
+            self._woken = True
+            payload = encode_payload(Payload([], None, None, [(0, ACTIVE)]), self._operator, self._uid)
+            for index in self._receivers:
                 self._send(self._row(index, WAKING_SEQ, payload))
 
+    def _mark(self, mark: int) -> None:
+        for index in self._receivers:
+            self._buffers[index].mark(mark)
+
     def flush(self) -> None:
+        """The batch ends: everything out."""
+        if self._asleep:
+            self._mark(IDLE)
         for index, buffer in enumerate(self._buffers):
             if buffer.values or buffer.marks:
                 self._ship(index, buffer)

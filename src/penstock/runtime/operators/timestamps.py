@@ -25,11 +25,12 @@ __all__ = ["TimestampsOperator"]
 class _Watch:
     """A lane's generator, how many records it has seen since its last periodic call, and when one came last."""
 
-    __slots__ = ("active_ms", "generator", "since", "timed_out")
+    __slots__ = ("active_ms", "dozing", "generator", "since", "timed_out")
 
     def __init__(self, generator: Generator) -> None:
         # not checkpointed
         self.since = 0
+        self.dozing = False
         # checkpointed
         self.generator = generator
         self.active_ms: int | None = None
@@ -124,7 +125,7 @@ class TimestampsOperator(Operator):
 
     def _moves(self, lane: Lane, values: list[Any], stamped: Timestamps) -> list[Mark]:
         """What these records make of the combined clock, each move with its place among them."""
-        take = self._valve.take
+        take = self._heed
         return [(place, move) for place, mark in self._marks(lane, values, stamped) for move in take(lane, mark)]
 
     def _marks(self, lane: Lane, values: list[Any], stamped: Timestamps) -> Iterator[Mark]:
@@ -151,18 +152,22 @@ class TimestampsOperator(Operator):
         now_ms = self.task.batch.processing_time_ms
         for lane, watch in self._watches.items():
             watch.since = 0
-            if self._valve.has_ended(lane):
-                continue
-            due_ms = self._idle_due_ms(lane, watch)
-            if due_ms <= now_ms:
-                watch.timed_out = True
-                self._take(lane, (IDLE,))
-            elif self._periodic and not watch.timed_out:
+            if self._idle_due_ms(lane, watch) <= now_ms:
+                watch.timed_out = watch.dozing = True
+            elif self._periodic and not watch.timed_out and not self._valve.has_ended(lane):
                 self._take(lane, watch.generator.periodic())
+        self._fall_asleep()
+
+    def _fall_asleep(self) -> None:
+        for lane, watch in self._watches.items():
+            if watch.dozing:
+                watch.dozing = False
+                for move in self._valve.take(lane, IDLE):
+                    self._forward(move)
 
     def _idle_due_ms(self, lane: Lane, watch: _Watch) -> int:
         """When a lane that stays silent becomes idle; NO_TIMER if it is idle already, or has ended."""
-        if self._idle_ms is None or watch.active_ms is None:
+        if self._idle_ms is None or watch.active_ms is None or watch.dozing:
             return NO_TIMER
         silent = self._valve.is_idle(lane) or self._valve.has_ended(lane)
         return NO_TIMER if silent else watch.active_ms + self._idle_ms
@@ -191,8 +196,14 @@ class TimestampsOperator(Operator):
 
     def _take(self, lane: Lane, marks: Iterable[int]) -> None:
         for mark in marks:
-            for move in self._valve.take(lane, mark):
+            for move in self._heed(lane, mark):
                 self._forward(move)
+
+    def _heed(self, lane: Lane, mark: int) -> tuple[int, ...]:
+        """What goes out because of a mark. A lane falls asleep when the batch ends, if it has not woken by then."""
+        watch = self._watches[lane]
+        watch.dozing = mark == IDLE
+        return () if watch.dozing else self._valve.take(lane, mark)
 
     def _forward(self, move: int) -> None:
         if move > MAX_WATERMARK:

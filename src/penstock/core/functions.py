@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from enum import Enum
 from typing import Any
 
 from penstock.core.output_tag import OutputTag
@@ -137,7 +138,7 @@ class Partitioner(Function):
     def partition(self, key: Any, num_partitions: int) -> int: ...
 
 
-class TimeDomain:
+class TimeDomain(Enum):
     """Which clock a timer belongs to."""
 
     EVENT_TIME = 0
@@ -200,7 +201,7 @@ class KeyedProcessFunction(Function):
         """Given to `on_timer`."""
 
         @abstractmethod
-        def time_domain(self) -> int: ...
+        def time_domain(self) -> TimeDomain: ...
 
     @abstractmethod
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...

@@ -154,7 +154,7 @@ class _Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
     def get_current_key(self) -> Any:
         return self._backend.key if self._backend is not None else None
 
-    def time_domain(self) -> int:
+    def time_domain(self) -> TimeDomain:
         return self.domain
 
     def output(self, output_tag: OutputTag, value: Any) -> None:
@@ -258,14 +258,14 @@ class KeyedProcessOperator(_Emitter):
             self._fire(TimeDomain.PROCESSING_TIME, self._backend.due(PROCESSING, now_ms))
             self.flush()
 
-    def _fire(self, domain: int, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
         call, context, result, timestamp = self._function.on_timer, self._context, None, 0
         try:
             for timestamp, _, _ in due:
                 context.domain, context.stamp = domain, timestamp
                 result = call(timestamp, context)
                 if result is not None:
-                    self.take(result, timestamp if domain == TimeDomain.EVENT_TIME else None)
+                    self.take(result, timestamp if domain is TimeDomain.EVENT_TIME else None)
         except Exception as error:
             what = f"timer {timestamp} of key {describe(self._backend.key)}"
             raise self.failed("on_timer", what, result, error) from error

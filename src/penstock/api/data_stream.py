@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.api.draft import Draft, Feed
 from penstock.api.wrap import KeyedTransform, RollingReduce, as_call, transform_spec
+from penstock.core.compat import warn_once
 from penstock.core.errors import ProgramError
+from penstock.core.execution_config import ExecutionConfig
 from penstock.core.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -32,6 +34,7 @@ from penstock.core.partition import (
     Shuffle,
 )
 from penstock.core.sink import Sink
+from penstock.core.slots import SlotSharingGroup
 from penstock.core.specs import (
     CollectSpec,
     KeyedProcessSpec,
@@ -90,6 +93,30 @@ class _Named:
         self._draft.chain = ChainStrategy.NEVER
         return self
 
+    def set_max_parallelism(self, max_parallelism: int):  # type: ignore[no-untyped-def]
+        """Bounds the operator's parallelism; the number of key groups is the job's."""
+        if not isinstance(max_parallelism, int) or max_parallelism < 1:
+            raise ProgramError(
+                f"Operator '{self._draft.name}': the maximum parallelism must be at least 1, got {max_parallelism!r}"
+            )
+        self._draft.max_parallelism = max_parallelism
+        warn_once("DataStream.set_max_parallelism")
+        return self
+
+    def set_uid_hash(self, uid_hash: str):  # type: ignore[no-untyped-def]
+        """Accepted, without effect."""
+        warn_once("DataStream.set_uid_hash")
+        return self
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup):  # type: ignore[no-untyped-def]
+        """Accepted, without effect."""
+        if not isinstance(slot_sharing_group, str | SlotSharingGroup):
+            raise TypeError(
+                f"slot_sharing_group() takes a name or a SlotSharingGroup, got {type(slot_sharing_group).__name__}"
+            )
+        warn_once("DataStream.slot_sharing_group")
+        return self
+
 
 class DataStream(_Named, Generic[T]):
     """A stream of records. Methods add operators to the program; nothing runs before `execute` (P1)."""
@@ -111,6 +138,14 @@ class DataStream(_Named, Generic[T]):
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._env
 
+    def get_execution_config(self) -> ExecutionConfig:
+        return self._env.get_config()
+
+    def set_buffer_timeout(self, timeout_millis: int) -> DataStream[T]:
+        """Accepted, without effect."""
+        warn_once("DataStream.set_buffer_timeout")
+        return self
+
     def start_new_chain(self) -> DataStream[T]:
         """Begin a task with this operator."""
         self._draft.chain = ChainStrategy.HEAD
@@ -118,10 +153,6 @@ class DataStream(_Named, Generic[T]):
 
     def force_non_parallel(self) -> DataStream[T]:
         self._draft.parallelism = 1
-        return self
-
-    def set_max_parallelism(self, max_parallelism: int) -> DataStream[T]:
-        self._draft.max_parallelism = max_parallelism
         return self
 
     # -- operators --------------------------------------------------------------------------------

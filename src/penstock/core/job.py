@@ -88,6 +88,8 @@ class RuntimeSettings:
     state_budget_bytes: int = 256 << 20
     sort_budget_bytes: int = 256 << 20
     job_parameters: Mapping[str, str] = field(default_factory=dict)
+    shipped_paths: tuple[str, ...] = ()
+    in_archive_folder: bool = False
 
 
 @dataclass(frozen=True, slots=True)

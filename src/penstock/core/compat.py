@@ -6,6 +6,7 @@ it is a mistake of ours.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from fnmatch import fnmatchcase
 
@@ -122,7 +123,15 @@ def warn_once(setting: str) -> None:
     reason = NO_EFFECT[setting]
     if setting not in _warned:
         _warned.add(setting)
-        warnings.warn(f"{setting} has no effect: {reason}", CompatibilityWarning, stacklevel=3)
+        warnings.warn(f"{setting} has no effect: {reason}", CompatibilityWarning, stacklevel=_level_of_program())
+
+
+def _level_of_program() -> int:
+    """How far up the stack the first caller is that is not of this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("penstock."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def accept(conf: Configuration, key: str, value: str) -> None:

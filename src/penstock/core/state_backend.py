@@ -204,4 +204,4 @@ def _apply_paths(
 ) -> None:
     storage.apply(conf)
     if savepoints is not None:
-        conf.set_string("execution.checkpointing.savepoint-dir", savepoints)
+        accept(conf, "execution.checkpointing.savepoint-dir", savepoints)

@@ -174,6 +174,13 @@ class _LocalClient(JobClient):
 
     def wait(self) -> JobExecutionResult:
         started_ms = self._job.clock.now_ms()
+        if self._status is JobStatus.RUNNING:
+            self._run()
+        return JobExecutionResult(
+            self._job.plan.name, "local", self._job.clock.now_ms() - started_ms, self._job.batch_id
+        )
+
+    def _run(self) -> None:
         try:
             with dependencies_at_hand(self._dependencies):
                 self._job.run()
@@ -181,9 +188,6 @@ class _LocalClient(JobClient):
             self._status = JobStatus.FAILED
             raise
         self._status = JobStatus.FINISHED
-        return JobExecutionResult(
-            self._job.plan.name, "local", self._job.clock.now_ms() - started_ms, self._job.batch_id
-        )
 
     def results(self, name: str) -> Iterator[Any]:
         self.wait()

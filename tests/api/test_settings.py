@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.common import ConfigOptions, Configuration, Duration, ExecutionConfig
+from penstock.common import ConfigOptions, Configuration, Duration, ExecutionConfig, Types, WatermarkStrategy
 from penstock.core.compat import NO_EFFECT, CompatibilityWarning, forget_warnings, warn_about_settings, warn_once
 from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.execution_config import global_job_parameters
@@ -24,6 +24,7 @@ from penstock.datastream import (
     MapFunction,
     MemorySize,
     MemoryStateBackend,
+    OutputTag,
     PredefinedOptions,
     RocksDBStateBackend,
     RuntimeExecutionMode,
@@ -549,3 +550,20 @@ def test_the_plan_as_json_is_json() -> None:
     env = environment()
     env.from_collection([1]).print()
     assert json.loads(env.get_execution_plan())["nodes"]
+
+
+def test_a_stream_knows_the_type_it_was_given() -> None:
+    """P7"""
+    tag = OutputTag("side", Types.STRING())
+    numbers = environment().from_collection([1], Types.INT())
+    assert numbers.get_type() == Types.INT()
+    assert numbers.filter(bool).rebalance().get_type() == Types.INT()
+    assert numbers.assign_timestamps_and_watermarks(WatermarkStrategy.no_watermarks()).get_type() == Types.INT()
+    assert numbers.key_by(str).reduce(max).get_type() == Types.INT()
+    assert numbers.map(str).get_type() == Types.PICKLED_BYTE_ARRAY()
+    assert numbers.map(str, Types.STRING()).get_type() == Types.STRING()
+    assert numbers.flat_map(lambda n: [n], Types.LONG()).union(numbers).get_type() == Types.LONG()
+    keyed = numbers.key_by(str).process(Domain(), Types.FLOAT())
+    assert keyed.get_type() == Types.FLOAT()
+    assert keyed.get_side_output(tag).get_type() == Types.STRING()
+    assert keyed.get_side_output(OutputTag("other")).get_type() == Types.PICKLED_BYTE_ARRAY()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from penstock.api.draft import Draft, Feed
 from penstock.api.wrap import KeyedTransform, RollingReduce, as_call, transform_spec
@@ -43,7 +43,7 @@ from penstock.core.specs import (
     SinkSpec,
     TimestampsSpec,
 )
-from penstock.core.types import TypeInformation
+from penstock.core.types import TypeInformation, Types
 from penstock.core.watermark import WatermarkStrategy
 from penstock.graph.stream_graph import ChainStrategy
 
@@ -138,6 +138,16 @@ class DataStream(_Named, Generic[T]):
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._env
 
+    def get_type(self) -> TypeInformation:
+        """The hint its records were given; without one, pickled Python objects."""
+        feed = self._feeds[0]
+        known = feed.source.output_type if feed.tag is None else feed.source.side_types.get(feed.tag)
+        return Types.PICKLED_BYTE_ARRAY() if known is None else known
+
+    def _typed(self, type_info: TypeInformation | None) -> Self:
+        self._feeds[0].source.output_type = type_info
+        return self
+
     def get_execution_config(self) -> ExecutionConfig:
         return self._env.get_config()
 
@@ -161,17 +171,17 @@ class DataStream(_Named, Generic[T]):
         self, func: Callable[[T], Any] | MapFunction, output_type: TypeInformation | None = None
     ) -> DataStream[Any]:
         """One record in, one out."""
-        return self._transform("map", "Map", func)
+        return self._transform("map", "Map", func)._typed(output_type)
 
     def flat_map(
         self, func: Callable[[T], Any] | FlatMapFunction, output_type: TypeInformation | None = None
     ) -> DataStream[Any]:
         """One record in, any number out."""
-        return self._transform("flat_map", "FlatMap", func)
+        return self._transform("flat_map", "FlatMap", func)._typed(output_type)
 
     def filter(self, func: Callable[[T], bool] | FilterFunction) -> DataStream[T]:
         """Keep the records that `func` answers true for."""
-        return self._transform("filter", "Filter", func)
+        return self._transform("filter", "Filter", func)._typed(self.get_type())
 
     def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
         return self._add(name, transform_spec(operation, func))
@@ -182,12 +192,12 @@ class DataStream(_Named, Generic[T]):
             raise ProgramError(
                 f"process() with {type(func).__name__}, a KeyedProcessFunction, needs a keyed stream: call key_by first"
             )
-        return self._add("Process", ProcessSpec(_instance(func, ProcessFunction, "process()")))
+        return self._add("Process", ProcessSpec(_instance(func, ProcessFunction, "process()")))._typed(output_type)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
         """Give records their event time and the stream its watermarks."""
         strategy = _instance(watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks()")
-        return self._add("Timestamps/Watermarks", TimestampsSpec(strategy))
+        return self._add("Timestamps/Watermarks", TimestampsSpec(strategy))._typed(self.get_type())
 
     def key_by(
         self, key_selector: Callable[[T], Any] | KeySelector, key_type: TypeInformation | None = None
@@ -204,6 +214,8 @@ class DataStream(_Named, Generic[T]):
         """What the operator sent to a tag."""
         if len(self._feeds) != 1 or self._feeds[0].tag is not None:
             raise ProgramError("get_side_output() belongs to the operator that emits it: call it before union()")
+        if output_tag.type_info is not None:
+            self._feeds[0].source.side_types[output_tag.tag_id] = output_tag.type_info
         return DataStream(self._env, (Feed(self._feeds[0].source, output_tag.tag_id),))
 
     # -- exchanges --------------------------------------------------------------------------------
@@ -270,11 +282,11 @@ class KeyedStream(DataStream[T]):
     ) -> DataStream[Any]:
         """See each record with its key's state and timers."""
         function = _instance(func, KeyedProcessFunction, "process() on a keyed stream")
-        return self._add("KeyedProcess", KeyedProcessSpec(function))
+        return self._add("KeyedProcess", KeyedProcessSpec(function))._typed(output_type)
 
     def reduce(self, func: Callable[[T, T], T] | ReduceFunction) -> DataStream[T]:
         """Combine each record with what its key has come to so far, and emit that."""
-        return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)))
+        return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)))._typed(self.get_type())
 
     def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
         if isinstance(func, Function):

@@ -43,7 +43,7 @@ class StreamExecutionEnvironment(Settings):
 
     def from_collection(self, collection: Iterable[T], type_info: TypeInformation | None = None) -> DataStream[T]:
         """A stream of the items of a collection."""
-        return self._add_source(CollectionSource(collection), "Source: Collection")
+        return self._add_source(CollectionSource(collection), "Source: Collection")._typed(type_info)
 
     def from_sequence(self, start: int, end: int) -> DataStream[int]:
         """The numbers from `start` to `end`, both included."""
@@ -59,7 +59,7 @@ class StreamExecutionEnvironment(Settings):
         """A stream read from a source, with its event time."""
         if not isinstance(source, Source):
             raise TypeError(f"from_source() takes a Source, got {type(source).__name__}")
-        return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy))
+        return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy))._typed(type_info)
 
     def _add_source(self, source: Source, name: str, strategy: WatermarkStrategy | None = None) -> DataStream[Any]:
         return DataStream(self, (Feed(self._draft(name, SourceSpec(source, strategy), ())),))

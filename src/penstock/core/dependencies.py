@@ -69,9 +69,15 @@ class PythonDependencies:
 
     @property
     def shipped_paths(self) -> tuple[str, ...]:
-        """Folders that workers put in front of their module search path, relative to where archives are unpacked."""
+        """What workers put in front of their module search path, relative to where shipped files are."""
         requirements = (shipped_name(self.requirements),) if self.requirements else ()
-        return (*map(shipped_name, self.folders), *requirements)
+        files = {_importable(f) for f in self.files if f not in self.folders}
+        return (*map(shipped_name, self.folders), *requirements, *sorted(files))
+
+
+def _importable(path: str) -> str:
+    """A module is found in its folder, an archive of modules is one."""
+    return os.curdir if path.endswith(".py") else os.path.basename(path)
 
 
 def shipped_name(path: str) -> str:

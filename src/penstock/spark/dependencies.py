@@ -43,5 +43,13 @@ def _ship_folder(spark: SparkSession, folder: str, name: str) -> None:
 
 def enter_worker(shipped_paths: tuple[str, ...], in_archive_folder: bool) -> None:
     """In a worker, before the job is unpickled. Workers serve many jobs, so the folder is set each time."""
-    in_front_of_path([SparkFiles.get(path) for path in shipped_paths])
-    os.chdir(SparkFiles.getRootDirectory() if in_archive_folder else _HOME)
+    root = _root()
+    in_front_of_path([os.path.normpath(os.path.join(root, path)) for path in shipped_paths])
+    os.chdir(root if in_archive_folder else _HOME)
+
+
+def _root() -> str:
+    """Where shipped files are. The process that asks a streaming source for its offsets is given a folder of its own
+    inside it, which does not exist."""
+    root = str(SparkFiles.getRootDirectory())
+    return root if os.path.isdir(root) else os.path.dirname(root)

@@ -323,10 +323,10 @@ def _names_of(setting: str) -> str:
 def _differences(root: Path) -> str:
     tables = tomllib.loads((root / "tests/parity/differences.toml").read_text(encoding="utf-8"))
     found = tables.get("difference", [])
-    rows = [f"| {d['program']} | {d['pyflink']} | {d['penstock']} | {d['reason']} |" for d in found]
-    head = "| Program | PyFlink | Penstock | Why ours is right |\n|---|---|---|---|"
+    rows = [f"| {d['program']} | {d['pyflink']} | {d['penstock']} | {d['reason']} | {d['seen']} |" for d in found]
+    head = "| Program | PyFlink | Penstock | Why ours is right | Seen by |\n|---|---|---|---|---|"
     body = (head, *rows) if rows else ("None is known.",)
-    return "\n".join(("## Differences found by running both", "", *body, ""))
+    return "\n".join(("## Known differences", "", *body, ""))
 
 
 def _beyond(reference: Mapping[str, Any]) -> str:

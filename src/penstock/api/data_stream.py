@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from penstock.api.draft import Draft, Feed
 from penstock.api.wrap import Accumulate, KeyedTransform, Projection, RollingReduce, as_call, transform_spec
+from penstock.core.compat import warn_once
 from penstock.core.errors import ProgramError
+from penstock.core.execution_config import ExecutionConfig
 from penstock.core.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -33,6 +35,7 @@ from penstock.core.partition import (
 )
 from penstock.core.poison import poison_policy
 from penstock.core.sink import Sink
+from penstock.core.slots import SlotSharingGroup
 from penstock.core.specs import (
     CollectSpec,
     KeyedProcessSpec,
@@ -42,7 +45,7 @@ from penstock.core.specs import (
     TimestampsSpec,
 )
 from penstock.core.state import MapStateDescriptor
-from penstock.core.types import TypeInformation
+from penstock.core.types import TypeInformation, Types
 from penstock.core.watermark import WatermarkStrategy
 from penstock.graph.stream_graph import ChainStrategy
 
@@ -107,6 +110,30 @@ class _Named:
         self._draft.chain = ChainStrategy.NEVER
         return self
 
+    def set_max_parallelism(self, max_parallelism: int):  # type: ignore[no-untyped-def]
+        """Bounds the operator's parallelism; the number of key groups is the job's."""
+        if not isinstance(max_parallelism, int) or max_parallelism < 1:
+            raise ProgramError(
+                f"Operator '{self._draft.name}': the maximum parallelism must be at least 1, got {max_parallelism!r}"
+            )
+        self._draft.max_parallelism = max_parallelism
+        warn_once("DataStream.set_max_parallelism")
+        return self
+
+    def set_uid_hash(self, uid_hash: str):  # type: ignore[no-untyped-def]
+        """Accepted, without effect."""
+        warn_once("DataStream.set_uid_hash")
+        return self
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup):  # type: ignore[no-untyped-def]
+        """Accepted, without effect."""
+        if not isinstance(slot_sharing_group, str | SlotSharingGroup):
+            raise TypeError(
+                f"slot_sharing_group() takes a name or a SlotSharingGroup, got {type(slot_sharing_group).__name__}"
+            )
+        warn_once("DataStream.slot_sharing_group")
+        return self
+
 
 class DataStream(_Named, Generic[T]):
     """A stream of records. Methods add operators to the program; nothing runs before `execute` (P1)."""
@@ -128,6 +155,24 @@ class DataStream(_Named, Generic[T]):
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._env
 
+    def get_type(self) -> TypeInformation:
+        """The hint its records were given; without one, pickled Python objects."""
+        feed = self._feeds[0]
+        known = feed.source.output_type if feed.tag is None else feed.source.side_types.get(feed.tag)
+        return Types.PICKLED_BYTE_ARRAY() if known is None else known
+
+    def _typed(self, type_info: TypeInformation | None) -> Self:
+        self._feeds[0].source.output_type = type_info
+        return self
+
+    def get_execution_config(self) -> ExecutionConfig:
+        return self._env.get_config()
+
+    def set_buffer_timeout(self, timeout_millis: int) -> DataStream[T]:
+        """Accepted, without effect."""
+        warn_once("DataStream.set_buffer_timeout")
+        return self
+
     def start_new_chain(self) -> DataStream[T]:
         """Begin a task with this operator."""
         self._draft.chain = ChainStrategy.HEAD
@@ -137,27 +182,23 @@ class DataStream(_Named, Generic[T]):
         self._draft.parallelism = 1
         return self
 
-    def set_max_parallelism(self, max_parallelism: int) -> DataStream[T]:
-        self._draft.max_parallelism = max_parallelism
-        return self
-
     # -- operators --------------------------------------------------------------------------------
 
     def map(
         self, func: Callable[[T], Any] | MapFunction, output_type: TypeInformation | None = None
     ) -> DataStream[Any]:
         """One record in, one out."""
-        return self._transform("map", "Map", func)
+        return self._transform("map", "Map", func)._typed(output_type)
 
     def flat_map(
         self, func: Callable[[T], Any] | FlatMapFunction, output_type: TypeInformation | None = None
     ) -> DataStream[Any]:
         """One record in, any number out."""
-        return self._transform("flat_map", "FlatMap", func)
+        return self._transform("flat_map", "FlatMap", func)._typed(output_type)
 
     def filter(self, func: Callable[[T], bool] | FilterFunction) -> DataStream[T]:
         """Keep the records that `func` answers true for."""
-        return self._transform("filter", "Filter", func)
+        return self._transform("filter", "Filter", func)._typed(self.get_type())
 
     def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
         return self._add(name, transform_spec(operation, func))
@@ -168,12 +209,12 @@ class DataStream(_Named, Generic[T]):
             raise ProgramError(
                 f"process() with {type(func).__name__}, a KeyedProcessFunction, needs a keyed stream: call key_by first"
             )
-        return self._add("Process", ProcessSpec(_instance(func, ProcessFunction, "process()")))
+        return self._add("Process", ProcessSpec(_instance(func, ProcessFunction, "process()")))._typed(output_type)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
         """Give records their event time and the stream its watermarks."""
         strategy = _instance(watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks()")
-        return self._add("Timestamps/Watermarks", TimestampsSpec(strategy))
+        return self._add("Timestamps/Watermarks", TimestampsSpec(strategy))._typed(self.get_type())
 
     def key_by(
         self, key_selector: Callable[[T], Any] | KeySelector, key_type: TypeInformation | None = None
@@ -211,6 +252,8 @@ class DataStream(_Named, Generic[T]):
         """What the operator sent to a tag."""
         if len(self._feeds) != 1 or self._feeds[0].tag is not None:
             raise ProgramError("get_side_output() belongs to the operator that emits it: call it before union()")
+        if output_tag.type_info is not None:
+            self._feeds[0].source.side_types[output_tag.tag_id] = output_tag.type_info
         return DataStream(self._env, (Feed(self._feeds[0].source, output_tag.tag_id),))
 
     # -- exchanges --------------------------------------------------------------------------------
@@ -295,11 +338,11 @@ class KeyedStream(DataStream[T]):
     ) -> DataStream[Any]:
         """See each record with its key's state and timers."""
         function = _instance(func, KeyedProcessFunction, "process() on a keyed stream")
-        return self._add("KeyedProcess", KeyedProcessSpec(function))
+        return self._add("KeyedProcess", KeyedProcessSpec(function))._typed(output_type)
 
     def reduce(self, func: Callable[[T, T], T] | ReduceFunction) -> DataStream[T]:
         """Combine each record with what its key has come to so far, and emit that."""
-        return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)))
+        return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)))._typed(self.get_type())
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
         """The rolling sum of a field of each key."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.core.partition import Exchange
 from penstock.core.poison import PoisonPolicy
 from penstock.core.specs import OperatorSpec
+from penstock.core.types import TypeInformation
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamNode
 
 __all__ = ["Draft", "Feed", "freeze", "upstream"]
@@ -27,6 +28,8 @@ class Draft:
     chain: str = ChainStrategy.ALWAYS
     description: str | None = None
     poison: PoisonPolicy | None = None
+    output_type: TypeInformation | None = None
+    side_types: dict[str, TypeInformation] = field(default_factory=dict)
 
     def freeze(self, node_id: int) -> StreamNode:
         return StreamNode(

@@ -196,7 +196,7 @@ def _arrow_type(info: TypeInformation) -> Any:
         return pyarrow.map_(_arrow_type(info.params[0]), _arrow_type(info.params[1]))
     if info.name == "ROW":
         return pyarrow.struct([(n, _arrow_type(t)) for n, t in zip(info.field_names, info.params, strict=True)])
-    raise SinkError(f"Parquet has no type for {info}")
+    raise SinkError(f"Parquet has no type for {info.name}")
 
 
 @dataclass(frozen=True, slots=True)

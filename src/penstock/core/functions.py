@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from enum import Enum
 from typing import Any
 
 from penstock.core.accumulators import Accumulator
@@ -151,7 +152,7 @@ class Partitioner(Function):
     def partition(self, key: Any, num_partitions: int) -> int: ...
 
 
-class TimeDomain:
+class TimeDomain(Enum):
     """Which clock a timer belongs to."""
 
     EVENT_TIME = 0
@@ -214,7 +215,7 @@ class KeyedProcessFunction(Function):
         """Given to `on_timer`."""
 
         @abstractmethod
-        def time_domain(self) -> int: ...
+        def time_domain(self) -> TimeDomain: ...
 
     @abstractmethod
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...

@@ -95,6 +95,8 @@ class RuntimeSettings:
     heavy_keys: int = 0
     count_late: bool = False
     poison: PoisonPolicy = FAIL
+    shipped_paths: tuple[str, ...] = ()
+    in_archive_folder: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC
 from collections.abc import Mapping
 from enum import Enum
 
+from penstock.core.compat import warn_once
 from penstock.core.time import Duration, Time
 
 __all__ = ["StateTtlConfig"]
@@ -166,11 +166,7 @@ class _Builder:
         self, query_time_after_num_entries: int, periodic_compaction_time: Duration | None = None
     ) -> _Builder:
         """Accepted; has no effect, since the store does not know single entries. Sweeps remove them anyway."""
-        warnings.warn(
-            "cleanup_in_rocksdb_compact_filter() has no effect here: expired state is removed by sweeps "
-            "(see cleanup_incrementally)",
-            stacklevel=2,
-        )
+        warn_once("StateTtlConfig.cleanup_in_rocksdb_compact_filter")
         self._strategies[_Strategies.ROCKSDB_COMPACTION_FILTER] = _Compaction(
             query_time_after_num_entries, periodic_compaction_time
         )

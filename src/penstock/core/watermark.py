@@ -185,10 +185,7 @@ class WatermarkStrategy:
         _positive(max_allowed_watermark_drift, "with_watermark_alignment: the allowed drift")
         if update_interval is not None:
             _positive(update_interval, "with_watermark_alignment: the update interval")
-        warn_once(
-            "WatermarkStrategy.with_watermark_alignment",
-            "sources are read batch by batch, and a batch takes a bounded number of records from each of them",
-        )
+        warn_once("WatermarkStrategy.with_watermark_alignment")
         return self
 
     @staticmethod

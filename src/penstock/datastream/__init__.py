@@ -17,12 +17,18 @@ from penstock.core.async_function import (
     AsyncRetryPredicate,
     AsyncRetryStrategy,
 )
+from penstock.core.checkpoint_storage import (
+    CheckpointStorage,
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+)
 from penstock.core.checkpointed import (
     CheckpointedFunction,
     FunctionInitializationContext,
     FunctionSnapshotContext,
     OperatorStateStore,
 )
+from penstock.core.checkpointing import CheckpointConfig, CheckpointingMode, ExternalizedCheckpointRetention
 from penstock.core.co_functions import (
     BroadcastProcessFunction,
     CoFlatMapFunction,
@@ -31,6 +37,7 @@ from penstock.core.co_functions import (
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
 )
+from penstock.core.execution_mode import RuntimeExecutionMode
 from penstock.core.functions import (
     AggregateFunction,
     FilterFunction,
@@ -48,7 +55,17 @@ from penstock.core.functions import (
 )
 from penstock.core.output_tag import OutputTag
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
+from penstock.core.slots import MemorySize, SlotSharingGroup
 from penstock.core.source import Source
+from penstock.core.state_backend import (
+    EmbeddedRocksDBStateBackend,
+    FsStateBackend,
+    HashMapStateBackend,
+    MemoryStateBackend,
+    PredefinedOptions,
+    RocksDBStateBackend,
+    StateBackend,
+)
 
 __all__ = [
     "AggregateFunction",
@@ -60,7 +77,10 @@ __all__ = [
     "BroadcastProcessFunction",
     "BroadcastStream",
     "CachedDataStream",
+    "CheckpointConfig",
+    "CheckpointStorage",
     "CheckpointedFunction",
+    "CheckpointingMode",
     "CloseableIterator",
     "CoFlatMapFunction",
     "CoMapFunction",
@@ -70,26 +90,39 @@ __all__ = [
     "ConnectedStreams",
     "DataStream",
     "DataStreamSink",
+    "EmbeddedRocksDBStateBackend",
+    "ExternalizedCheckpointRetention",
+    "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatMapFunction",
+    "FsStateBackend",
     "Function",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
+    "HashMapStateBackend",
+    "JobManagerCheckpointStorage",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStream",
     "MapFunction",
+    "MemorySize",
+    "MemoryStateBackend",
     "OperatorStateStore",
     "OutputTag",
     "Partitioner",
+    "PredefinedOptions",
     "ProcessFunction",
     "ReduceFunction",
+    "RocksDBStateBackend",
     "RuntimeContext",
+    "RuntimeExecutionMode",
     "Sink",
     "SinkWriter",
+    "SlotSharingGroup",
     "Source",
+    "StateBackend",
     "StreamExecutionEnvironment",
     "SupportsCommitter",
     "TimeDomain",

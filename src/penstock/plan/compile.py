@@ -27,13 +27,14 @@ class PlanOptions:
     chaining: bool = True
     one_batch: bool = False
     settings: RuntimeSettings = field(default_factory=RuntimeSettings)
+    auto_uids: bool = True
 
 
 def compile_job_graph(graph: StreamGraph, options: PlanOptions) -> JobGraph:
     """check → parallelism → uids → chain."""
     checked = check(graph)
     sized = assign_parallelism(checked, options.parallelism, options.max_parallelism)
-    return chain(assign_uids(sized), options.max_parallelism, options.chaining)
+    return chain(assign_uids(sized, options.auto_uids), options.max_parallelism, options.chaining)
 
 
 def compile_job(graph: StreamGraph, options: PlanOptions) -> JobPlan:

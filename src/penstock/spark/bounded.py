@@ -14,6 +14,7 @@ from pyspark.taskcontext import TaskContext as SparkTaskContext
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
+from penstock.core.dependencies import PythonDependencies
 from penstock.core.job import JobPlan
 from penstock.core.source import Position
 from penstock.runtime.chunk import BatchInfo, ChunkRow
@@ -24,6 +25,7 @@ from penstock.runtime.operator_state import RunStart
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
 from penstock.spark.bundle import Bundle, errors_travel, make_bundle
+from penstock.spark.dependencies import ship
 from penstock.spark.failures import translate
 from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
 from penstock.spark.session import get_session
@@ -33,7 +35,10 @@ __all__ = ["start_bounded"]
 
 def start_bounded(plan: JobPlan, conf: Configuration) -> JobClient:
     """Start a bounded job; it runs in a thread of its own."""
-    return BoundedJob(plan, make_bundle(plan), get_session(conf, max(2, plan.partitions)))
+    bundle = make_bundle(plan)
+    spark = get_session(conf, max(2, plan.partitions))
+    ship(spark, PythonDependencies.of(conf))
+    return BoundedJob(plan, bundle, spark)
 
 
 class BoundedJob(JobClient):
@@ -73,13 +78,15 @@ class BoundedJob(JobClient):
         batches = frame.toArrow().to_batches()
         return BatchOutput(from_arrow(batches, 0))
 
-    def get_job_id(self) -> str:
+    @property
+    def job_id(self) -> str:
         return self._id
 
-    def get_job_status(self) -> JobStatus:
+    @property
+    def status(self) -> JobStatus:
         return self._status
 
-    def cancel(self) -> None:
+    def stop(self) -> None:
         if self._status is JobStatus.RUNNING:
             self._status = JobStatus.CANCELED
             self._spark.sparkContext.cancelJobGroup(self._id)
@@ -89,7 +96,7 @@ class BoundedJob(JobClient):
             while self._thread.is_alive():
                 self._thread.join(0.2)
         except KeyboardInterrupt:
-            self.cancel()
+            self.stop()
             self._thread.join()
         if self._error is not None:
             raise self._error

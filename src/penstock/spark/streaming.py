@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
+from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError
 from penstock.core.job import JobPlan
 from penstock.core.restart import RestartStrategy, restart_strategy
@@ -28,6 +29,7 @@ from penstock.runtime.state.page import NO_TIMER
 from penstock.spark.bundle import make_bundle
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.damage import check_state
+from penstock.spark.dependencies import ship
 from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.processor import StageProcessor
@@ -44,6 +46,7 @@ _END = object()
 def start_streaming(plan: JobPlan, conf: Configuration) -> JobClient:
     """Start a streaming job; it is supervised by a thread of its own."""
     spark = get_session(conf, max(2, plan.partitions))
+    ship(spark, PythonDependencies.of(conf))
     return StreamingJob(plan, conf, spark)
 
 
@@ -59,7 +62,7 @@ class StreamingJob(JobClient):
         self._scratch = tempfile.mkdtemp(prefix="penstock-")
         self._checkpoint = Checkpoint(spark, self._checkpoint_location())
         self._checkpoint.claim(plan)
-        self._strategy: RestartStrategy = restart_strategy(conf)
+        self._strategy: RestartStrategy = restart_strategy(conf, plan.name)
         # of the job
         self._status = JobStatus.RUNNING
         self._error: PenstockError | None = None
@@ -256,13 +259,15 @@ class StreamingJob(JobClient):
 
     # -- the client ---------------------------------------------------------------------------------
 
-    def get_job_id(self) -> str:
+    @property
+    def job_id(self) -> str:
         return self._id
 
-    def get_job_status(self) -> JobStatus:
+    @property
+    def status(self) -> JobStatus:
         return self._status
 
-    def cancel(self) -> None:
+    def stop(self) -> None:
         with self._lock:
             self._stopping = True
             self._control.write(stop=True)
@@ -273,7 +278,7 @@ class StreamingJob(JobClient):
             while self._thread.is_alive():
                 self._thread.join(0.2)
         except KeyboardInterrupt:
-            self.cancel()
+            self.stop()
         if self._error is not None:
             raise self._error
         return JobExecutionResult(

@@ -176,7 +176,7 @@ class Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
     def get_current_key(self) -> Any:
         return self._backend.key if self._backend is not None else None
 
-    def time_domain(self) -> int:
+    def time_domain(self) -> TimeDomain:
         return self.domain
 
     def output(self, output_tag: OutputTag, value: Any) -> None:
@@ -215,7 +215,7 @@ class KeyedOperator(Emitter):
         assert task.backend is not None
         self._backend = task.backend
 
-    def _fire(self, domain: int, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
         """Run timers; each is (timestamp, key, namespace), with its key made current."""
         raise NotImplementedError
 
@@ -302,14 +302,14 @@ class KeyedProcessOperator(KeyedOperator):
             raise self.failed(method, value, result, error) from error
         self.flush()
 
-    def _fire(self, domain: int, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
         call, context, result, timestamp = self._function.on_timer, self._context, None, 0
         try:
             for timestamp, _, _ in due:
                 context.domain, context.stamp = domain, timestamp
                 result = call(timestamp, context)
                 if result is not None:
-                    self.take(result, timestamp if domain == TimeDomain.EVENT_TIME else None)
+                    self.take(result, timestamp if domain is TimeDomain.EVENT_TIME else None)
         except Exception as error:
             what = f"timer {timestamp} of key {describe(self._backend.key)}"
             raise self.failed("on_timer", what, result, error) from error

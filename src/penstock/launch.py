@@ -221,8 +221,11 @@ class _LocalClient(JobClient):
             self._job.clock.now_ms() - started_ms,
             self._job.batch_id,
             metrics=self.get_metrics(),
-            accumulators=self._job.book.accumulators(),
+            accumulators=self.accumulators(),
         )
+
+    def accumulators(self) -> dict[str, Any]:
+        return self._job.book.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
         return {"subtasks": self._job.book.subtasks()}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.common import ConfigOptions, Configuration, Duration, ExecutionConfig, Types, WatermarkStrategy
+from penstock.common import ConfigOptions, Configuration, Duration, ExecutionConfig, Time, Types, WatermarkStrategy
 from penstock.core.compat import NO_EFFECT, CompatibilityWarning, forget_warnings, warn_about_settings, warn_once
 from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.execution_config import global_job_parameters
@@ -32,6 +32,7 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
     TimeDomain,
 )
+from penstock.datastream.state import StateTtlConfig
 from penstock.launch import launch, plan_options
 
 
@@ -197,6 +198,12 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
     prefix = "execution.checkpointing."
     return {
         "execution.buffer-timeout.interval": (lambda: env.set_buffer_timeout(10),),
+        "StateTtlConfig.cleanup_in_rocksdb_compact_filter": (
+            lambda: StateTtlConfig.new_builder(Time.hours(1)).cleanup_in_rocksdb_compact_filter(1),
+        ),
+        "WatermarkStrategy.with_watermark_alignment": (
+            lambda: WatermarkStrategy.no_watermarks().with_watermark_alignment("g", Duration.of_seconds(1)),
+        ),
         f"{prefix}aligned-checkpoint-timeout": (
             lambda: checkpoints.set_aligned_checkpoint_timeout(Duration.of_seconds(1)),
             lambda: checkpoints.set_alignment_timeout(Duration.of_seconds(1)),

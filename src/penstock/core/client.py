@@ -129,5 +129,13 @@ class JobClient(ABC):
         """As `stop`, without waiting for it."""
         return CompletableFuture.run(self.stop)
 
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+        """What the accumulators have come to over committed batches."""
+        return CompletableFuture.completed(self.accumulators())
+
+    @abstractmethod
+    def accumulators(self) -> dict[str, Any]:
+        """The same, at once."""
+
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         return CompletableFuture.run(self.wait)

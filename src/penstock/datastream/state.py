@@ -1,5 +1,6 @@
 """Public names on PyFlink's path `pyflink.datastream.state`."""
 
+from penstock.core.checkpointed import OperatorStateStore
 from penstock.core.state import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -30,6 +31,7 @@ __all__ = [
     "MapState",
     "MapStateDescriptor",
     "MergingState",
+    "OperatorStateStore",
     "ReadOnlyBroadcastState",
     "ReducingState",
     "ReducingStateDescriptor",

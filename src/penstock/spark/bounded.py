@@ -107,8 +107,11 @@ class BoundedJob(JobClient):
             1,
             0,
             self.get_metrics(),
-            self._book.accumulators(),
+            self.accumulators(),
         )
+
+    def accumulators(self) -> dict[str, Any]:
+        return self._book.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
         return {"subtasks": self._book.subtasks()}

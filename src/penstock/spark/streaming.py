@@ -288,8 +288,11 @@ class StreamingJob(JobClient):
             self.batches,
             self.restarts,
             self.get_metrics(),
-            self._ledger.book.accumulators(),
+            self.accumulators(),
         )
+
+    def accumulators(self) -> dict[str, Any]:
+        return self._ledger.book.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
         with self._lock:

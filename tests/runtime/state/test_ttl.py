@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.common import Time
 from penstock.common.errors import ProgramError
+from penstock.core.compat import forget_warnings
 from penstock.core.job import RuntimeSettings
 from penstock.datastream import AggregateFunction, KeyedProcessFunction, RuntimeContext
 from penstock.datastream.state import (
@@ -444,7 +445,8 @@ def test_bad_settings_are_refused_and_idle_ones_warn() -> None:
         config(pages=0)
     with pytest.raises(TypeError, match=r"enable_time_to_live\(\) takes a StateTtlConfig, got int"):
         ValueStateDescriptor("v").enable_time_to_live(5)  # type: ignore[arg-type]
-    with pytest.warns(UserWarning, match="has no effect here"):
+    forget_warnings()
+    with pytest.warns(UserWarning, match="compact_filter has no effect"):
         StateTtlConfig.new_builder(Time.hours(1)).cleanup_in_rocksdb_compact_filter(1000)
 
 

@@ -45,8 +45,16 @@ from penstock.core.specs import (
     TimestampsSpec,
 )
 from penstock.core.state import MapStateDescriptor
+from penstock.core.time import Time
 from penstock.core.types import TypeInformation, Types
 from penstock.core.watermark import WatermarkStrategy
+from penstock.core.window_assigners import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
+from penstock.core.windows import WindowAssigner
 from penstock.graph.stream_graph import ChainStrategy
 
 if TYPE_CHECKING:
@@ -54,6 +62,7 @@ if TYPE_CHECKING:
     from penstock.api.collect import CloseableIterator
     from penstock.api.connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
     from penstock.api.environment import StreamExecutionEnvironment
+    from penstock.api.windowed_stream import AllWindowedStream, WindowedStream
 
 T = TypeVar("T")
 
@@ -242,6 +251,12 @@ class DataStream(_Named, Generic[T]):
         """Keep some fields of tuples, in the given order."""
         return self._add("Projection", transform_spec("map", Projection(field_indexes)))
 
+    def window_all(self, window_assigner: WindowAssigner) -> AllWindowedStream:
+        """Windows of the whole stream, in one subtask."""
+        from penstock.api.windowed_stream import AllWindowedStream
+
+        return AllWindowedStream(self, window_assigner)
+
     def cache(self) -> CachedDataStream[T]:
         """Keep the records of a bounded stream: the next job that uses it computes it, later ones read them."""
         from penstock.api.cached import cached
@@ -343,6 +358,23 @@ class KeyedStream(DataStream[T]):
     def reduce(self, func: Callable[[T, T], T] | ReduceFunction) -> DataStream[T]:
         """Combine each record with what its key has come to so far, and emit that."""
         return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)))._typed(self.get_type())
+
+    def window(self, window_assigner: WindowAssigner) -> WindowedStream:
+        """Windows of each key (W1)."""
+        from penstock.api.windowed_stream import WindowedStream
+
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Windows of `size` records of a key; with `slide`, one that begins every so many records."""
+        assigner = CountSlidingWindowAssigner(size, slide) if slide else CountTumblingWindowAssigner(size)
+        return self.window(assigner)
+
+    def time_window(self, size: Time, slide: Time | None = None) -> WindowedStream:
+        """The older name of tumbling and sliding event-time windows (X5)."""
+        if slide is None:
+            return self.window(TumblingEventTimeWindows.of(size))
+        return self.window(SlidingEventTimeWindows.of(size, slide))
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
         """The rolling sum of a field of each key."""

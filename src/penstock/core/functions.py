@@ -32,6 +32,7 @@ __all__ = [
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
+    "NullByteKeySelector",
     "Partitioner",
     "ProcessFunction",
     "ReduceFunction",
@@ -143,6 +144,13 @@ class KeySelector(Function):
 
     @abstractmethod
     def get_key(self, value: Any) -> Any: ...
+
+
+class NullByteKeySelector(KeySelector):
+    """The same key for every record."""
+
+    def get_key(self, value: Any) -> Any:
+        return 0
 
 
 class Partitioner(Function):

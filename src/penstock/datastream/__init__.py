@@ -12,6 +12,7 @@ from penstock.api.connected import (
 )
 from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
 from penstock.api.environment import StreamExecutionEnvironment
+from penstock.api.windowed_stream import WindowedStream
 from penstock.core.async_function import (
     AsyncFunction,
     AsyncRetryPredicate,
@@ -66,6 +67,9 @@ from penstock.core.state_backend import (
     RocksDBStateBackend,
     StateBackend,
 )
+from penstock.core.triggers import Trigger, TriggerResult
+from penstock.core.window_functions import ProcessWindowFunction, WindowFunction
+from penstock.core.windows import CountWindow, GlobalWindow, MergingWindowAssigner, TimeWindow, Window, WindowAssigner
 
 __all__ = [
     "AggregateFunction",
@@ -88,6 +92,7 @@ __all__ = [
     "CommitRequest",
     "Committer",
     "ConnectedStreams",
+    "CountWindow",
     "DataStream",
     "DataStreamSink",
     "EmbeddedRocksDBStateBackend",
@@ -99,6 +104,7 @@ __all__ = [
     "Function",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
+    "GlobalWindow",
     "HashMapStateBackend",
     "JobManagerCheckpointStorage",
     "KeySelector",
@@ -109,11 +115,13 @@ __all__ = [
     "MapFunction",
     "MemorySize",
     "MemoryStateBackend",
+    "MergingWindowAssigner",
     "OperatorStateStore",
     "OutputTag",
     "Partitioner",
     "PredefinedOptions",
     "ProcessFunction",
+    "ProcessWindowFunction",
     "ReduceFunction",
     "RocksDBStateBackend",
     "RuntimeContext",
@@ -126,5 +134,12 @@ __all__ = [
     "StreamExecutionEnvironment",
     "SupportsCommitter",
     "TimeDomain",
+    "TimeWindow",
     "TimerService",
+    "Trigger",
+    "TriggerResult",
+    "Window",
+    "WindowAssigner",
+    "WindowFunction",
+    "WindowedStream",
 ]

@@ -29,14 +29,24 @@ from penstock.core.functions import (
     KeyedStateStore,
     KeySelector,
     MapFunction,
+    NullByteKeySelector,
     Partitioner,
     ProcessFunction,
     ReduceFunction,
     RuntimeContext,
 )
+from penstock.core.window_functions import (
+    AllWindowFunction,
+    PassThroughAllWindowFunction,
+    PassThroughWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
 
 __all__ = [
     "AggregateFunction",
+    "AllWindowFunction",
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
@@ -57,9 +67,15 @@ __all__ = [
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
+    "NullByteKeySelector",
     "OperatorStateStore",
     "Partitioner",
+    "PassThroughAllWindowFunction",
+    "PassThroughWindowFunction",
+    "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessWindowFunction",
     "ReduceFunction",
     "RuntimeContext",
+    "WindowFunction",
 ]

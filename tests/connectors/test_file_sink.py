@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from penstock.common import Encoder, Row, Types
+from penstock.common import Encoder, Row, TypeInformation, Types
 from penstock.core.errors import RecordError, SinkError
 from penstock.core.sink import CommitRequest, WriterInitContext
 from penstock.datastream import StreamExecutionEnvironment
@@ -135,7 +135,7 @@ RECORDS = [Row(a=1, b="x,y"), Pair(2, 'say "hi"'), User(3, "ü"), {"a": 4, "b": 
 def test_json_lines(tmp_path: Path) -> None:
     """X2"""
     sink = FileSink.for_row_format(str(tmp_path), Encoder.json_encoder()).build()
-    job_into(sink, [*RECORDS, [1, datetime.date(2024, 1, 1)], "text", Row(1, 2)]).run()
+    job_into(sink, [*RECORDS, [1, datetime.date(2024, 1, 1)], "text", Row(1, 2), (5, Row(x=[User(6, "y")]))]).run()
     assert [json.loads(line) for line in visible(tmp_path)] == [
         {"a": 1, "b": "x,y"},
         {"a": 2, "b": 'say "hi"'},
@@ -144,6 +144,7 @@ def test_json_lines(tmp_path: Path) -> None:
         [1, "2024-01-01"],
         "text",
         [1, 2],
+        [5, {"x": [{"a": 6, "b": "y"}]}],
     ]
     assert all(f.suffix == ".json" for f in tmp_path.iterdir())
 
@@ -222,5 +223,5 @@ def test_a_record_that_does_not_fit_is_refused_with_its_operator(
 
 def test_a_type_parquet_has_not_is_refused(tmp_path: Path) -> None:
     """P9"""
-    with pytest.raises(SinkError, match="Parquet has no type for BIG_INT"):
-        job_into(parquet(tmp_path, Types.BIG_INT()), [(1,)]).run()
+    with pytest.raises(SinkError, match="Parquet has no type for MYSTERY"):
+        job_into(parquet(tmp_path, TypeInformation("MYSTERY")), [(1,)]).run()

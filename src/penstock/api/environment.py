@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream
 from penstock.api.draft import Draft, Feed, freeze
+from penstock.connectors.file_source import FileSource, StreamFormat
+from penstock.connectors.formats.avro import AvroInputFormat
 from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
 from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
@@ -100,6 +102,18 @@ class StreamExecutionEnvironment:
         if not isinstance(source, Source):
             raise TypeError(f"from_source() takes a Source, got {type(source).__name__}")
         return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy))
+
+    def read_text_file(self, path: str, charset_name: str = "UTF-8") -> DataStream[str]:
+        """The lines of a file, of the files below a folder, or of those that match a pattern."""
+        lines = StreamFormat.text_line_format(charset_name)
+        return self._add_source(FileSource.for_record_stream_format(lines, path).build(), "Source: Text File")
+
+    def create_input(self, input_format: AvroInputFormat) -> DataStream[Any]:
+        """A stream of the records that an input format reads."""
+        if not isinstance(input_format, AvroInputFormat):
+            raise TypeError(f"create_input() takes an AvroInputFormat, got {type(input_format).__name__}")
+        source = FileSource.for_bulk_file_format(input_format.file_format, input_format.path).build()
+        return self._add_source(source, "Source: Avro")
 
     def _add_source(self, source: Source, name: str, strategy: WatermarkStrategy | None = None) -> DataStream[Any]:
         return DataStream(self, (Feed(self._draft(name, SourceSpec(source, strategy), ())),))

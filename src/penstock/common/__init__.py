@@ -1,6 +1,7 @@
 """Public names on PyFlink's path `pyflink.common`."""
 
-from penstock.connectors.file_sink import Encoder
+from penstock.connectors.encoders import Encoder
+from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema, SimpleStringSchema
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.config import Configuration
 from penstock.core.row import Row, RowKind
@@ -10,6 +11,7 @@ from penstock.core.watermark import WatermarkStrategy
 
 __all__ = [
     "Configuration",
+    "DeserializationSchema",
     "Duration",
     "Encoder",
     "JobClient",
@@ -17,6 +19,8 @@ __all__ = [
     "JobStatus",
     "Row",
     "RowKind",
+    "SerializationSchema",
+    "SimpleStringSchema",
     "Time",
     "TypeInformation",
     "Types",

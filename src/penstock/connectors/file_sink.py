@@ -5,18 +5,26 @@ Readers that ignore hidden files never see a record that was not committed, nor 
 
 from __future__ import annotations
 
-import csv
-import dataclasses
-import io
-import json
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from penstock.core.errors import RecordError, SinkError
-from penstock.core.row import Row
+from penstock.connectors.buckets import (
+    BucketAssigner,
+    BucketContext,
+    FileCompactor,
+    FileCompactStrategy,
+    OnCheckpointRollingPolicy,
+    RollingPolicy,
+)
+from penstock.connectors.encoders import Encoder
+from penstock.connectors.file_listing import local_path
+from penstock.connectors.formats.bulk import BulkWriterFactory
+from penstock.connectors.formats.columnar import ParquetBulkWriters
+from penstock.core.compat import warn_once
+from penstock.core.errors import SinkError
 from penstock.core.sink import (
     CommitRequest,
     Committer,
@@ -25,178 +33,22 @@ from penstock.core.sink import (
     SupportsCommitter,
     WriterInitContext,
 )
-from penstock.core.types import TypeInformation
 
-__all__ = ["BulkWriterFactory", "Encoder", "FileSink", "OutputFileConfig", "ParquetBulkWriters"]
+__all__ = [
+    "BulkWriterFactory",
+    "Encoder",
+    "FileSink",
+    "FileSinkBuilder",
+    "OutputFileConfig",
+    "ParquetBulkWriters",
+    "StreamingFileSink",
+]
 
 _IN_PROGRESS = ".inprogress"
+_OPEN_FILES = 100
+"""Files that a writer keeps open; beyond it the one that was not written to for longest is closed."""
 
-
-class Encoder:
-    """Turns one record into the bytes of one line."""
-
-    def __init__(self, encode: Callable[[Any], bytes], suffix: str = "") -> None:
-        self.encode = encode
-        self.suffix = suffix
-
-    @staticmethod
-    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
-        """`str(record)`, one a line."""
-        return Encoder(_TextEncoder(charset_name))
-
-    @staticmethod
-    def json_encoder() -> Encoder:
-        """One JSON value a line; rows, named tuples and dataclasses become objects."""
-        return Encoder(_json_line, ".json")
-
-    @staticmethod
-    def csv_encoder() -> Encoder:
-        """Fields of a tuple, row, dataclass or list, quoted where needed."""
-        return Encoder(_csv_line, ".csv")
-
-
-class _TextEncoder:
-    def __init__(self, charset: str) -> None:
-        self._charset = charset
-
-    def __call__(self, value: Any) -> bytes:
-        return str(value).encode(self._charset) + b"\n"
-
-
-def _json_line(value: Any) -> bytes:
-    try:
-        return json.dumps(_plain(value), ensure_ascii=False, default=str).encode() + b"\n"
-    except (TypeError, ValueError) as error:
-        raise RecordError(f"the record {value!r:.200} cannot be written as JSON: {error}") from error
-
-
-def _csv_line(value: Any) -> bytes:
-    plain = _plain(value)
-    fields = list(plain.values()) if isinstance(plain, dict) else plain
-    if not isinstance(fields, (list, tuple)):
-        raise RecordError(
-            f"the record {value!r:.200} cannot be written as CSV: it must have fields (tuple, Row, dataclass)"
-        )
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(fields)
-    return line.getvalue().encode()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Row):
-        return value.as_dict(True) if value._fields is not None else list(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return value._asdict()
-    return value
-
-
-class BulkWriterFactory(ABC):
-    """Writes whole batches of records to a file."""
-
-    suffix = ""
-
-    @abstractmethod
-    def write(self, file: BinaryIO, values: Sequence[Any], state: Any) -> Any:
-        """Write records; what it returns is handed to the next call for the same file."""
-
-    @abstractmethod
-    def finish(self, state: Any) -> None:
-        """The file is complete."""
-
-
-class ParquetBulkWriters:
-    """Parquet files."""
-
-    @staticmethod
-    def for_row_type(row_type: TypeInformation | None = None) -> BulkWriterFactory:
-        """Columns from a row type; without one, from the first records."""
-        return _ParquetFactory(row_type)
-
-
-class _ParquetFactory(BulkWriterFactory):
-    suffix = ".parquet"
-
-    def __init__(self, row_type: TypeInformation | None) -> None:
-        self._row_type = row_type
-
-    def write(self, file: BinaryIO, values: Sequence[Any], state: Any) -> Any:
-        import pyarrow
-        from pyarrow import parquet
-
-        schema = state.schema if state is not None else self._schema()
-        names = schema.names if schema is not None else _field_names(values[0])
-        try:
-            table = pyarrow.Table.from_pylist([_record(v, names) for v in values], schema=schema)
-        except (pyarrow.ArrowException, TypeError, ValueError) as error:
-            raise RecordError(f"records cannot be written as Parquet: {error}") from error
-        writer = state if state is not None else parquet.ParquetWriter(file, table.schema)
-        writer.write_table(table)
-        return writer
-
-    def finish(self, state: Any) -> None:
-        state.close()
-
-    def _schema(self) -> Any:
-        import pyarrow
-
-        if self._row_type is None:
-            return None
-        names, types = self._row_type.field_names, self._row_type.params
-        return pyarrow.schema([(n, _arrow_type(t)) for n, t in zip(names, types, strict=True)])
-
-
-def _field_names(value: Any) -> list[str]:
-    """The columns, from the first record: names of its fields, or f0, f1, …"""
-    plain = _plain(value)
-    if isinstance(plain, dict):
-        return list(plain)
-    if isinstance(plain, (tuple, list)):
-        return [f"f{i}" for i in range(len(plain))]
-    raise RecordError(f"the record {value!r:.200} cannot be written as Parquet: it must have fields")
-
-
-def _record(value: Any, names: list[str]) -> Mapping[str, Any]:
-    """The record by column; nothing of it may be dropped in silence."""
-    plain = _plain(value)
-    fields = list(plain) if isinstance(plain, dict) else names if isinstance(plain, (tuple, list)) else None
-    if fields is None:
-        raise RecordError(f"the record {value!r:.200} cannot be written as Parquet: it must have fields")
-    if isinstance(plain, dict):
-        if unknown := sorted(set(fields) - set(names)):
-            raise RecordError(f"the record {value!r:.200} has fields {unknown} that the schema {names} has not")
-        return plain
-    if len(names) != len(plain):
-        raise RecordError(f"the record {value!r:.200} has {len(plain)} fields, the schema {len(names)}")
-    return dict(zip(names, plain, strict=True))
-
-
-def _arrow_type(info: TypeInformation) -> Any:
-    import pyarrow
-
-    simple = {
-        "STRING": pyarrow.string(),
-        "BOOLEAN": pyarrow.bool_(),
-        "BYTE": pyarrow.int8(),
-        "SHORT": pyarrow.int16(),
-        "INT": pyarrow.int32(),
-        "LONG": pyarrow.int64(),
-        "FLOAT": pyarrow.float32(),
-        "DOUBLE": pyarrow.float64(),
-        "SQL_DATE": pyarrow.date32(),
-        "SQL_TIMESTAMP": pyarrow.timestamp("us"),
-        "PICKLED_BYTE_ARRAY": pyarrow.binary(),
-    }
-    if info.name in simple:
-        return simple[info.name]
-    if info.name in ("LIST", "BASIC_ARRAY", "PRIMITIVE_ARRAY", "OBJECT_ARRAY"):
-        return pyarrow.list_(_arrow_type(info.params[0]))
-    if info.name == "MAP":
-        return pyarrow.map_(_arrow_type(info.params[0]), _arrow_type(info.params[1]))
-    if info.name == "ROW":
-        return pyarrow.struct([(n, _arrow_type(t)) for n, t in zip(info.field_names, info.params, strict=True)])
-    raise SinkError(f"Parquet has no type for {info}")
+Format = Encoder | BulkWriterFactory
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,12 +100,25 @@ class PreparedFile:
 
 
 class FileSink(Sink, SupportsCommitter):
-    """Writes records to files in a folder, exactly once."""
+    """Writes records to files in a folder, or in folders below it (buckets), exactly once.
 
-    def __init__(self, base_path: str, fmt: Encoder | BulkWriterFactory, config: OutputFileConfig) -> None:
-        self.base_path = os.path.abspath(base_path.removeprefix("file://"))
+    >>> FileSink.for_row_format("/tmp/out", Encoder.json_encoder()).build().base_path
+    '/tmp/out'
+    """
+
+    def __init__(
+        self,
+        base_path: str,
+        fmt: Format,
+        config: OutputFileConfig,
+        assigner: BucketAssigner | None = None,
+        policy: RollingPolicy | None = None,
+    ) -> None:
+        self.base_path = os.path.abspath(local_path(base_path, "FileSink"))
         self._format = fmt
         self._config = config
+        self._assigner = assigner
+        self._part_size = policy.part_size if policy is not None else None
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder) -> FileSinkBuilder:
@@ -265,58 +130,213 @@ class FileSink(Sink, SupportsCommitter):
 
     def create_writer(self, context: WriterInitContext) -> SinkWriter:
         suffix = self._config.part_suffix or self._format.suffix
-        name = (
-            f"{self._config.part_prefix}-{context.subtask_index}-{context.batch_id}-{context.attempt_id[:12]}{suffix}"
-        )
-        return _FileWriter(self.base_path, name, self._format)
+        name = f"{self._config.part_prefix}-{context.subtask_index}-{context.batch_id}-{context.attempt_id[:12]}"
+        files = _PartFiles(self.base_path, name, suffix, self._format, self._part_size)
+        return _FileWriter(files, self._assigner, context.processing_time_ms)
 
     def create_committer(self) -> Committer:
         return _FileCommitter(self.base_path)
 
 
 class FileSinkBuilder:
-    """Builds a `FileSink`."""
+    """Builds a `FileSink`. Without an assigner all files are written to the base path."""
 
-    def __init__(self, base_path: str, fmt: Encoder | BulkWriterFactory) -> None:
+    def __init__(self, base_path: str, fmt: Format) -> None:
         self._base_path, self._format = base_path, fmt
         self._config = OutputFileConfig()
+        self._assigner: BucketAssigner | None = None
+        self._policy: RollingPolicy = (
+            RollingPolicy.default_rolling_policy() if isinstance(fmt, Encoder) else OnCheckpointRollingPolicy()
+        )
 
     def with_output_file_config(self, output_file_config: OutputFileConfig) -> FileSinkBuilder:
         self._config = output_file_config
         return self
 
+    def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> FileSinkBuilder:
+        """Which folder a record goes to."""
+        if not isinstance(bucket_assigner, BucketAssigner):
+            raise TypeError(f"with_bucket_assigner() takes a BucketAssigner, got {type(bucket_assigner).__name__}")
+        self._assigner = bucket_assigner
+        return self
+
+    def with_rolling_policy(self, rolling_policy: RollingPolicy) -> FileSinkBuilder:
+        """How large a file may grow within a batch; at its end all files are closed."""
+        if not isinstance(self._format, Encoder) and not isinstance(rolling_policy, OnCheckpointRollingPolicy):
+            raise ValueError("rolling_policy must be OnCheckpointRollingPolicy for bulk format")
+        self._policy = rolling_policy
+        return self
+
+    def with_bucket_check_interval(self, interval: int) -> FileSinkBuilder:
+        warn_once("FileSink.with_bucket_check_interval", "files are closed at the end of every micro-batch")
+        return self
+
+    def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> FileSinkBuilder:
+        """Files are not joined: what a batch wrote stays as it is."""
+        warn_once(
+            "FileSink.enable_compact",
+            "files are published as they were written; for fewer files take a lower sink parallelism or longer batches",
+        )
+        return self
+
+    def disable_compact(self) -> FileSinkBuilder:
+        """The way it is."""
+        return self
+
     def build(self) -> FileSink:
-        return FileSink(self._base_path, self._format, self._config)
+        return FileSink(self._base_path, self._format, self._config, self._assigner, self._policy)
 
 
-class _FileWriter(SinkWriter):
-    def __init__(self, folder: str, name: str, fmt: Encoder | BulkWriterFactory) -> None:
-        os.makedirs(folder, exist_ok=True)
-        self._prepared = PreparedFile(os.path.join(folder, f".{name}{_IN_PROGRESS}"), os.path.join(folder, name))
+class StreamingFileSink(FileSink):
+    """The older name of `FileSink`.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     _ = StreamingFileSink.for_row_format("/tmp/out", Encoder.json_encoder())
+    >>> str(caught[0].message)
+    'Deprecated in 1.15. Use FileSink instead.'
+    """
+
+    @staticmethod
+    def for_row_format(base_path: str, encoder: Encoder) -> FileSinkBuilder:
+        warnings.warn("Deprecated in 1.15. Use FileSink instead.", DeprecationWarning, stacklevel=2)
+        return FileSinkBuilder(base_path, encoder)
+
+    @staticmethod
+    def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory) -> FileSinkBuilder:
+        warnings.warn("Deprecated in 1.15. Use FileSink instead.", DeprecationWarning, stacklevel=2)
+        return FileSinkBuilder(base_path, writer_factory)
+
+
+# -- writing, in workers -------------------------------------------------------------------------------
+
+
+class _Part:
+    """One file that is being written."""
+
+    def __init__(self, prepared: PreparedFile, fmt: Format) -> None:
+        os.makedirs(os.path.dirname(prepared.final), exist_ok=True)
+        self.prepared = prepared
         self._format = fmt
-        self._bulk: Any = None
-        self._file: BinaryIO = open(self._prepared.hidden, "wb")  # noqa: SIM115 - closed by prepare_commit or close
+        self._state: Any = None
+        self._file: BinaryIO = open(prepared.hidden, "wb")  # noqa: SIM115 - closed by finish or abandon
 
-    def write(self, value: Any, timestamp: int | None) -> None:
-        self.write_all([value], None)
-
-    def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+    def write(self, values: Sequence[Any]) -> None:
         if isinstance(self._format, Encoder):
             self._file.write(b"".join(map(self._format.encode, values)))
         else:
-            self._bulk = self._format.write(self._file, values, self._bulk)
+            self._state = self._format.write(self._file, values, self._state)
 
-    def prepare_commit(self) -> list[Any]:
-        if isinstance(self._format, BulkWriterFactory) and self._bulk is not None:
-            self._format.finish(self._bulk)
+    def size(self) -> int:
+        return self._file.tell()
+
+    def finish(self) -> None:
+        if isinstance(self._format, BulkWriterFactory) and self._state is not None:
+            self._format.finish(self._state)
         if not self._file.closed:
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
-        return [self._prepared]
+
+    def abandon(self) -> None:
+        self._file.close()
+
+
+class _PartFiles:
+    """The files of one writer, at most one at a time in each bucket."""
+
+    def __init__(self, base_path: str, name: str, suffix: str, fmt: Format, part_size: int | None) -> None:
+        self._base_path, self._name, self._suffix = base_path, name, suffix
+        self._format, self._part_size = fmt, part_size
+        self._open: dict[str, _Part] = {}
+        self._done: list[PreparedFile] = []
+        self._count = 0
+
+    def write(self, bucket: str, values: Sequence[Any]) -> None:
+        """Append to the bucket's file; a file that has its size is closed, to the record."""
+        if self._part_size is None or not isinstance(self._format, Encoder):
+            self._part(bucket).write(values)
+            return
+        for value in values:
+            part = self._part(bucket)
+            part.write([value])
+            if part.size() >= self._part_size:
+                self._close(bucket)
+
+    def _part(self, bucket: str) -> _Part:
+        part = self._open.pop(bucket, None)
+        if part is None:
+            if len(self._open) >= _OPEN_FILES:
+                self._close(next(iter(self._open)))
+            part = _Part(self._next_names(bucket), self._format)
+        self._open[bucket] = part  # the one written to last is last
+        return part
+
+    def _next_names(self, bucket: str) -> PreparedFile:
+        folder = os.path.join(self._base_path, bucket) if bucket else self._base_path
+        number = f"-{self._count}" if self._count else ""
+        self._count += 1
+        name = f"{self._name}{number}{self._suffix}"
+        return PreparedFile(os.path.join(folder, f".{name}{_IN_PROGRESS}"), os.path.join(folder, name))
+
+    def _close(self, bucket: str) -> None:
+        part = self._open.pop(bucket)
+        part.finish()
+        self._done.append(part.prepared)
+
+    def finish(self) -> list[PreparedFile]:
+        for bucket in list(self._open):
+            self._close(bucket)
+        return self._done
+
+    def abandon(self) -> None:
+        for part in self._open.values():
+            part.abandon()
+
+
+class _FileWriter(SinkWriter):
+    def __init__(self, files: _PartFiles, assigner: BucketAssigner | None, processing_time_ms: int) -> None:
+        self._files = files
+        self._assigner = assigner
+        self._time_ms = processing_time_ms
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        self.write_all([value], [timestamp])
+
+    def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+        for bucket, members in self._by_bucket(values, timestamps):
+            self._files.write(bucket, members)
+
+    def _by_bucket(
+        self, values: Sequence[Any], timestamps: Sequence[int | None] | None
+    ) -> Iterator[tuple[str, Sequence[Any]]]:
+        if self._assigner is None:
+            yield "", values
+            return
+        buckets: dict[str, list[Any]] = {}
+        for i, value in enumerate(values):
+            context = BucketContext(self._time_ms, timestamps[i] if timestamps is not None else None)
+            buckets.setdefault(_checked(self._assigner.get_bucket_id(value, context)), []).append(value)
+        yield from buckets.items()
+
+    def prepare_commit(self) -> list[Any]:
+        return self._files.finish()
 
     def close(self) -> None:
-        self._file.close()
+        self._files.abandon()
+
+
+def _checked(bucket: Any) -> str:
+    parts = bucket.split("/") if isinstance(bucket, str) else [".."]
+    if any(p in ("..", ".") or (p.startswith((".", "_")) and p) for p in parts) or (bucket and not all(parts)):
+        raise SinkError(
+            f"FileSink: {bucket!r} is no bucket: it must be a path below the sink's folder, without hidden parts"
+        )
+    return str(bucket)
+
+
+# -- committing, on the driver -------------------------------------------------------------------------
 
 
 class _FileCommitter(Committer):
@@ -329,12 +349,15 @@ class _FileCommitter(Committer):
 
     def abandon_older_than(self, age_ms: int, now_ms: int) -> None:
         """Remove hidden files of attempts that lost."""
-        if not os.path.isdir(self._folder):
-            return
-        for name in os.listdir(self._folder):
-            path = os.path.join(self._folder, name)
-            if name.startswith(".") and name.endswith(_IN_PROGRESS) and now_ms - os.path.getmtime(path) * 1000 > age_ms:
-                os.unlink(path)
+        for folder, _, names in os.walk(self._folder):
+            for name in names:
+                path = os.path.join(folder, name)
+                if name.startswith(".") and name.endswith(_IN_PROGRESS) and _age_ms(path, now_ms) > age_ms:
+                    os.unlink(path)
+
+
+def _age_ms(path: str, now_ms: int) -> float:
+    return now_ms - os.path.getmtime(path) * 1000
 
 
 def _rename(prepared: PreparedFile) -> None:

@@ -17,12 +17,16 @@ __all__ = ["CommitRequest", "Committer", "Sink", "SinkWriter", "SupportsCommitte
 
 @dataclass(frozen=True, slots=True)
 class WriterInitContext:
-    """Where a writer runs. `attempt_id` is unlike that of every other attempt, so names made of it never clash."""
+    """Where a writer runs. `attempt_id` is unlike that of every other attempt, so names made of it never clash.
+
+    `processing_time_ms` is the time of the batch: the same for all its records, and when the batch's task is repeated.
+    """
 
     subtask_index: int
     parallelism: int
     batch_id: int
     attempt_id: str
+    processing_time_ms: int = 0
 
 
 class SinkWriter(ABC):

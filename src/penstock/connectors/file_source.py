@@ -183,9 +183,10 @@ class FileSource(Source):
         while index < len(mine) and limit > 0:
             byte, used = self._format.stop_for(mine[index]._replace(first=byte), limit)
             limit -= used
-            if byte >= mine[index].stop:
-                index += 1
-                byte = mine[index].first if index < len(mine) else 0
+            if byte < mine[index].stop:
+                break
+            index += 1
+            byte = mine[index].first if index < len(mine) else 0
         return Position([index, byte, pin], index >= len(mine))
 
     # -- reading ------------------------------------------------------------------------------------

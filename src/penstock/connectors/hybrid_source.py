@@ -54,6 +54,7 @@ class HybridSource(Source):
         self._counts: list[int] = []
         # only on the driver: for each split the source it was in when last asked, and whether that had ended
         self._known: dict[int, tuple[int, bool]] = {}
+        self._round: set[int] = set()
         self._switched_ms: dict[int, int] = {}
 
     @staticmethod
@@ -82,7 +83,7 @@ class HybridSource(Source):
         self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
     ) -> Position:
         index, _, ended = start.at
-        self._known[split] = (index, ended)
+        self._note(split, splits, index, ended)
         if ended and index < len(self._sources) - 1 and self._over(index, splits):
             start = self._begin(index + 1, split)
             self._switched_ms[split] = clock.now_ms
@@ -92,6 +93,14 @@ class HybridSource(Source):
         # a split that has ended is not asked again: it may say so only when nobody waits for its answer
         done = start.at[2] and all(self._known.get(s, (-1,))[0] == last for s in range(splits))
         return Position(start.at, done)
+
+    def _note(self, split: int, splits: int, index: int, ended: bool) -> None:
+        """Splits are asked in rounds; one that was left out of a round has ended, as the whole source."""
+        if split in self._round:
+            self._known |= {s: (len(self._sources) - 1, True) for s in range(splits) if s not in self._round}
+            self._round = set()
+        self._round.add(split)
+        self._known[split] = (index, ended)
 
     def _over(self, index: int, splits: int) -> bool:
         """Whether all splits have read a source to its end; one that is further on proves it."""

@@ -87,6 +87,8 @@ class WatchedFileSource(FileSource):
             limit -= used
             fresh.add(_hash(file.path))
             stretches.append([file.path, file.size, file.mtime_ns, first, stop])
+            if stop < file.size:  # only the last file of a batch may be left unfinished
+                break
         return stretches, frozenset(fresh)
 
     def _waiting(self, start: Position, begun: frozenset[bytes]) -> Iterator[tuple[FoundFile, int]]:

@@ -114,8 +114,8 @@ class LineFormat(StreamFormat):
 
 def seek_line(file: BinaryIO, first: int) -> int:
     """Go to the first line that begins at `first` or after it."""
+    file.seek(max(0, first - 1))
     if first:
-        file.seek(first - 1)
         file.readline()
     return file.tell()
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Encoder, Row, Types, WatermarkStrategy
-from penstock.connectors import file_sink
+from penstock.connectors import file_writer
 from penstock.core import compat
 from penstock.core.clock import ManualClock
 from penstock.core.errors import ProgramError, SinkError
@@ -107,7 +107,7 @@ def test_files_roll_at_their_size_within_a_batch(tmp_path: Path) -> None:
 
 def test_more_buckets_than_open_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F13"""
-    monkeypatch.setattr(file_sink, "_OPEN_FILES", 3)
+    monkeypatch.setattr(file_writer, "_OPEN_FILES", 3)
     values = [(f"b{i % 7}", i) for i in range(40)]
     job_into(builder(tmp_path).with_bucket_assigner(ByFirst()).build(), values).run([5, 30])
     assert {bucket: len(lines) for bucket, lines in visible(tmp_path).items()} == {

@@ -9,7 +9,7 @@ from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream
 from penstock.api.draft import Draft, Feed, freeze
 from penstock.connectors.file_source import FileSource, StreamFormat
-from penstock.connectors.formats.avro import AvroInputFormat
+from penstock.connectors.formats.files import InputFormat
 from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
 from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
@@ -108,12 +108,11 @@ class StreamExecutionEnvironment:
         lines = StreamFormat.text_line_format(charset_name)
         return self._add_source(FileSource.for_record_stream_format(lines, path).build(), "Source: Text File")
 
-    def create_input(self, input_format: AvroInputFormat) -> DataStream[Any]:
+    def create_input(self, input_format: InputFormat) -> DataStream[Any]:
         """A stream of the records that an input format reads."""
-        if not isinstance(input_format, AvroInputFormat):
-            raise TypeError(f"create_input() takes an AvroInputFormat, got {type(input_format).__name__}")
-        source = FileSource.for_bulk_file_format(input_format.file_format, input_format.path).build()
-        return self._add_source(source, "Source: Avro")
+        if not isinstance(input_format, InputFormat):
+            raise TypeError(f"create_input() takes an InputFormat, got {type(input_format).__name__}")
+        return self._add_source(FileSource(input_format.file_format, (input_format.path,)), "Source: Input Format")
 
     def _add_source(self, source: Source, name: str, strategy: WatermarkStrategy | None = None) -> DataStream[Any]:
         return DataStream(self, (Feed(self._draft(name, SourceSpec(source, strategy), ())),))

@@ -10,9 +10,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
-__all__ = ["CommitRequest", "Committer", "Sink", "SinkWriter", "SupportsCommitter", "WriterInitContext"]
+__all__ = [
+    "CommitRequest",
+    "Committer",
+    "DeliveryGuarantee",
+    "Sink",
+    "SinkWriter",
+    "SupportsCommitter",
+    "WriterInitContext",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +96,15 @@ class SupportsCommitter(ABC):
 
     @abstractmethod
     def create_committer(self) -> Committer: ...
+
+
+class DeliveryGuarantee(Enum):
+    """What a sink is asked to promise; PyFlink's names and values.
+
+    >>> DeliveryGuarantee.EXACTLY_ONCE.name
+    'EXACTLY_ONCE'
+    """
+
+    EXACTLY_ONCE = (0,)
+    AT_LEAST_ONCE = (1,)
+    NONE = 2

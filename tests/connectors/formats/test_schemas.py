@@ -24,7 +24,7 @@ from penstock.core.errors import ProgramError, RecordError
 from penstock.datastream.formats.avro import AvroRowDeserializationSchema, AvroRowSerializationSchema
 from penstock.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from penstock.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
-from tests.connectors.formats.typed import SCALARS, TEXT, Typed, named, nested, rows
+from tests.connectors.formats.typed import SCALARS, TEXT, Typed, mystery, named, nested, rows
 
 
 def json_pair(info: TypeInformation) -> tuple[SerializationSchema, DeserializationSchema]:
@@ -42,7 +42,7 @@ def test_json_comes_back(typed: Typed, data: st.DataObject) -> None:
     write, read = json_pair(info)
     message = write.serialize(value)
     assert message is not None
-    assert list(json.loads(message)) == info.get_field_names()
+    assert list(json.loads(message)) == list(info.field_names)
     assert read.deserialize(message) == value
     assert read.get_produced_type() == info
 
@@ -187,14 +187,23 @@ def test_a_json_schema_describes_a_row() -> None:
         "items": [{"type": "string"}, {"type": "integer"}]}, "again": {"$ref": "#/definitions/point"}},
         "definitions": {"point": {"type": "object", "properties": {"x": {"type": "number"}}}}}"""
     read = JsonRowDeserializationSchema.builder().json_schema(schema).build()
-    assert str(read.get_produced_type()) == (
-        "ROW<id: BIG_INT, price: BIG_DEC, on: BOOLEAN, day: SQL_DATE, raw: PRIMITIVE_ARRAY<BYTE>, "
-        "tags: OBJECT_ARRAY<STRING>, pair: TUPLE<STRING, BIG_INT>, again: ROW<x: BIG_DEC>>"
+    assert read.get_produced_type() == Types.ROW_NAMED(
+        ["id", "price", "on", "day", "raw", "tags", "pair", "again"],
+        [
+            Types.BIG_INT(),
+            Types.BIG_DEC(),
+            Types.BOOLEAN(),
+            Types.SQL_DATE(),
+            Types.PRIMITIVE_ARRAY(Types.BYTE()),
+            Types.OBJECT_ARRAY(Types.STRING()),
+            Types.TUPLE([Types.STRING(), Types.BIG_INT()]),
+            Types.ROW_NAMED(["x"], [Types.BIG_DEC()]),
+        ],
     )
     assert read.deserialize(b'{"pair": ["a", 1], "raw": "eA=="}').raw == b"x"
 
 
-MYSTERY = TypeInformation("MYSTERY")
+MYSTERY = mystery()
 TAGS = Types.ROW([Types.LIST(Types.STRING())])
 
 
@@ -220,7 +229,7 @@ AVRO = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]
         (lambda: json_pair(PAIR)[0].serialize((1,)), RecordError, "has 1 fields, the schema 2"),
         (lambda: json_pair(PAIR)[0].serialize({"z": 1}), RecordError, r"has fields \['z'\] that the schema"),
         (lambda: json_pair(PAIR)[0].serialize(5), RecordError, "cannot be written as JSON: it must have fields"),
-        (lambda: json_pair(TypeInformation("MYSTERY")), ProgramError, "JSON has no form for MYSTERY"),
+        (lambda: json_pair(MYSTERY), ProgramError, "JSON has no form for "),
         (lambda: CsvRowSerializationSchema.Builder(MYSTERY).build(), ProgramError, "CSV has no form"),
         (
             lambda: CsvRowSerializationSchema.Builder(PAIR).disable_quote_character().build().serialize((1, "x,y")),

@@ -68,3 +68,11 @@ def nested(scalars: list[Typed] = SCALARS, with_tuples: bool = True) -> st.Searc
         max_leaves=4,
     )
     return st.lists(some, min_size=1, max_size=4).map(rows)
+
+
+def mystery() -> TypeInformation:
+    """A type no format knows."""
+    made = object.__new__(TypeInformation)
+    for name, value in (("name", "MYSTERY"), ("params", ()), ("field_names", ())):
+        object.__setattr__(made, name, value)
+    return made

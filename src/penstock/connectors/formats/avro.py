@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from penstock.connectors.formats.avro_rows import Named, from_rows, to_rows, type_of
 from penstock.connectors.formats.bulk import BulkWriterFactory
-from penstock.connectors.formats.files import BulkFormat, Extent, check_unchanged, damaged
+from penstock.connectors.formats.files import BulkFormat, Extent, InputFormat, check_unchanged, damaged
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.core.errors import ProgramError, RecordError
 from penstock.core.types import TypeInformation
@@ -35,8 +35,8 @@ class AvroSchema:
     """An Avro schema.
 
     >>> schema = AvroSchema.parse_string('{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}')
-    >>> str(schema.type_info)
-    'ROW<a: INT>'
+    >>> schema.type_info.field_names
+    ('a',)
     """
 
     def __init__(self, definition: Any) -> None:
@@ -97,9 +97,18 @@ class AvroSchema:
         return from_rows(self.parsed, self.named)
 
 
-def GenericRecordAvroTypeInfo(schema: AvroSchema) -> TypeInformation:
-    """The type hint for records of a schema."""
-    return schema.type_info
+class GenericRecordAvroTypeInfo(TypeInformation):
+    """The type hint for records of a schema: the row of its fields.
+
+    >>> schema = AvroSchema.parse_string('{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}')
+    >>> GenericRecordAvroTypeInfo(schema).field_names
+    ('a',)
+    """
+
+    def __init__(self, schema: AvroSchema) -> None:
+        row = schema.type_info
+        for part in ("name", "params", "field_names"):
+            object.__setattr__(self, part, getattr(row, part))
 
 
 class AvroReaderFormat(BulkFormat):
@@ -187,7 +196,7 @@ class _Joined(io.RawIOBase):
         return self._given
 
 
-class AvroInputFormat:
+class AvroInputFormat(InputFormat):
     """An Avro file, or folder of them, for `env.create_input`.
 
     >>> schema = AvroSchema.parse_string('{"type": "record", "name": "R", "fields": []}')
@@ -196,15 +205,11 @@ class AvroInputFormat:
     """
 
     def __init__(self, path: str, schema: AvroSchema) -> None:
-        self.path = path
+        super().__init__(path, AvroReaderFormat(schema))
         self.schema = schema
 
-    @property
-    def file_format(self) -> AvroReaderFormat:
-        return AvroReaderFormat(self.schema)
-
-    def get_produced_type(self) -> TypeInformation:
-        return self.schema.type_info
+    def get_produced_type(self) -> GenericRecordAvroTypeInfo:
+        return GenericRecordAvroTypeInfo(self.schema)
 
 
 class AvroBulkWriters:

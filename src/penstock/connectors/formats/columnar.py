@@ -94,7 +94,7 @@ class _ColumnarFormat(BulkFormat):
         """Columns of the file that are wanted, and the names they get."""
         if self._row_type is None:
             return {name: name for name in found}
-        wanted = self._row_type.get_field_names()
+        wanted = list(self._row_type.field_names)
         fold: Callable[[str], str] = str if self._case_sensitive else str.lower
         given = {fold(name): name for name in found}
         if not any(fold(name) in given for name in wanted):

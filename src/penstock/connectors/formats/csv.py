@@ -238,9 +238,6 @@ class _Builder:
         self._settings = replace(self._settings, dialect=replace(self._settings.dialect, **changes))
         return self
 
-    def set_field_delimiter(self, delimiter: str) -> Any:
-        return self._mark(delimiter=delimiter)
-
     def set_array_element_delimiter(self, delimiter: str) -> Any:
         self._settings = replace(self._settings, separator=delimiter)
         return self
@@ -250,9 +247,6 @@ class _Builder:
 
     def set_escape_character(self, c: str) -> Any:
         return self._mark(escape=c)
-
-    def set_null_literal(self, null_literal: str) -> Any:
-        return self._mark(null=null_literal)
 
 
 class CsvRowDeserializationSchema(DeserializationSchema):
@@ -269,6 +263,14 @@ class CsvRowDeserializationSchema(DeserializationSchema):
 
     class Builder(_Builder):
         """Builds a `CsvRowDeserializationSchema`."""
+
+        def set_field_delimiter(self, delimiter: str) -> CsvRowDeserializationSchema.Builder:
+            self._mark(delimiter=delimiter)
+            return self
+
+        def set_null_literal(self, null_literal: str) -> CsvRowDeserializationSchema.Builder:
+            self._mark(null=null_literal)
+            return self
 
         def set_allow_comments(self, allow_comments: bool) -> CsvRowDeserializationSchema.Builder:
             """Messages that begin with `#` are left out."""
@@ -294,7 +296,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
     def _make(self) -> Callable[[Sequence[Any]], Any]:
         info = self._settings.type_info
         if kind(info) == "ROW":
-            return row_maker(info.get_field_names())
+            return row_maker(list(info.field_names))
         return tuple if kind(info) == "TUPLE" else lambda values: values[0]
 
     def deserialize(self, message: bytes | None) -> Any:
@@ -328,6 +330,14 @@ class CsvRowSerializationSchema(SerializationSchema):
 
     class Builder(_Builder):
         """Builds a `CsvRowSerializationSchema`."""
+
+        def set_field_delimiter(self, c: str) -> CsvRowSerializationSchema.Builder:
+            self._mark(delimiter=c)
+            return self
+
+        def set_null_literal(self, s: str) -> CsvRowSerializationSchema.Builder:
+            self._mark(null=s)
+            return self
 
         def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
             """What ends a record; "" for nothing."""

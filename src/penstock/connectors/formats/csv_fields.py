@@ -51,7 +51,7 @@ def _reader(info: TypeInformation, separator: str, null: str | None) -> Convert:
 
 def _nested_reader(info: TypeInformation, separator: str, null: str | None) -> Convert:
     items = [field_reader(n, t, separator, null) for n, t in fields(info)]
-    make: Callable[[Sequence[Any]], Any] = row_maker(info.get_field_names()) if kind(info) == "ROW" else tuple
+    make: Callable[[Sequence[Any]], Any] = row_maker(list(info.field_names)) if kind(info) == "ROW" else tuple
     return lambda text: make([r(t) for r, t in zip(items, _parts(text, separator), strict=True)])
 
 

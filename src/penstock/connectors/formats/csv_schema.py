@@ -50,8 +50,8 @@ class CsvSchema:
     """Columns and marks of a CSV file.
 
     >>> schema = CsvSchema.builder().add_number_column("id").add_string_column("name").build()
-    >>> len(schema), str(schema.type_info)
-    (2, 'ROW<id: LONG, name: STRING>')
+    >>> len(schema), schema.type_info.field_names
+    (2, ('id', 'name'))
     """
 
     columns: tuple[CsvColumn, ...]

@@ -17,7 +17,17 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 from penstock.core.errors import OperatorError, PenstockError, ProgramError, RecordError, SourceError
 
-__all__ = ["BulkFormat", "Extent", "FileFormat", "LineFormat", "StreamFormat", "compressed", "damaged", "open_file"]
+__all__ = [
+    "BulkFormat",
+    "Extent",
+    "FileFormat",
+    "InputFormat",
+    "LineFormat",
+    "StreamFormat",
+    "compressed",
+    "damaged",
+    "open_file",
+]
 
 RECORD_BYTES = 64
 """A guess at the size of a record, to turn limits on records into ranges of bytes."""
@@ -74,6 +84,18 @@ class BulkFormat(FileFormat):
 
     def splittable(self, path: str) -> bool:
         return True
+
+
+class InputFormat:
+    """A format together with the path of what is to be read; for `env.create_input`.
+
+    >>> InputFormat("/data", StreamFormat.text_line_format()).path
+    '/data'
+    """
+
+    def __init__(self, path: str, file_format: FileFormat) -> None:
+        self.path = path
+        self.file_format = file_format
 
 
 class _TextLine:

@@ -17,8 +17,8 @@ _FORMATS = {"date": Types.SQL_DATE(), "time": Types.SQL_TIME(), "date-time": Typ
 def type_of_json_schema(json_schema: str) -> TypeInformation:
     """The type; whole numbers are `BIG_INT`, other numbers `BIG_DEC`.
 
-    >>> str(type_of_json_schema('{"type": "object", "properties": {"a": {"type": "integer"}}}'))
-    'ROW<a: BIG_INT>'
+    >>> type_of_json_schema('{"type": "object", "properties": {"a": {"type": "integer"}}}').params[0].name
+    'BIG_INT'
     """
     try:
         root = json.loads(json_schema)

@@ -11,11 +11,12 @@ from penstock.connectors.file_source import (
 )
 from penstock.connectors.hybrid_source import HybridSource, HybridSourceBuilder
 from penstock.connectors.sequences import NumberSequenceSource
-from penstock.core.sink import Sink
+from penstock.core.sink import DeliveryGuarantee, Sink
 from penstock.core.source import Source
 
 __all__ = [
     "BucketAssigner",
+    "DeliveryGuarantee",
     "FileEnumeratorProvider",
     "FileSink",
     "FileSource",

@@ -186,7 +186,7 @@ def test_print_shows_the_subtask_only_where_there_are_several(capsys: pytest.Cap
     env.from_collection(["b"]).print("id")
     result = env.execute("printing")
     assert capsys.readouterr().out == "a\nid> b\n"
-    assert (result.job_name, result.get_job_id()) == ("printing", "local")
+    assert (result.job_name, str(result.get_job_id())) == ("printing", "local")
     env = local(2)
     env.from_collection(["a", "b"]).rebalance().print("id")
     env.execute()

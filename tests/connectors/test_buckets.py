@@ -146,13 +146,13 @@ def test_a_bucket_outside_or_hidden_is_refused(tmp_path: Path, bucket: Any) -> N
         ),
         (
             lambda b: b.with_rolling_policy(RollingPolicy.default_rolling_policy(rollover_interval=1)),
-            "RollingPolicy rollover_interval has no effect",
+            "RollingPolicy.rollover_interval has no effect",
         ),
     ],
 )
 def test_settings_without_effect_are_said_so(tmp_path: Path, call: Any, message: str) -> None:
     """P12"""
-    compat._warned.clear()
+    compat.forget_warnings()
     with pytest.warns(UserWarning, match=message):
         assert call(builder(tmp_path)) is not None
 

@@ -16,7 +16,8 @@ from pyarrow import orc, parquet
 
 from penstock.common import Configuration, Encoder, Row, Types, WatermarkStrategy
 from penstock.connectors import file_source
-from penstock.connectors.formats import avro, columnar, csv, files
+from penstock.connectors.formats import avro, csv, files
+from penstock.core.compat import forget_warnings
 from penstock.core.errors import ProgramError, RecordError, SourceError
 from penstock.core.source import SourceClock
 from penstock.datastream import StreamExecutionEnvironment
@@ -379,11 +380,15 @@ def test_what_orc_has_not_is_refused(tmp_path: Path) -> None:
 def test_settings_without_effect_are_said_so(tmp_path: Path) -> None:
     """P12"""
     config = Configuration({"fs.s3a.endpoint": "x"})
-    columnar.warn_once.__globals__["_warned"].clear()
-    with pytest.warns(UserWarning, match=r"for_row_type\(hadoop_config\) has no effect: files are read and written wi"):
+    forget_warnings()
+    with pytest.warns(
+        UserWarning, match=r"ParquetBulkWriters.hadoop_config has no effect: files are read and written wi"
+    ):
         ParquetBulkWriters.for_row_type(ROW, hadoop_config=config)
     properties = Configuration({"orc.compress": "ZLIB", "orc.stripe.size": "65536", "orc.bloom": "1"})
-    with pytest.warns(UserWarning, match=r"OrcBulkWriters.for_row_type\(orc.bloom\) has no effect: only orc.compress"):
+    with pytest.warns(
+        UserWarning, match=r"OrcBulkWriters.writer_properties has no effect: of ORC's own orc.compress, "
+    ):
         bulk = OrcBulkWriters.for_row_type(ROW, properties)
     write(tmp_path, bulk, records(3), 1, [])
     (path,) = tmp_path.iterdir()
@@ -414,6 +419,6 @@ def test_row_types_under_the_table_api_s_names(tmp_path: Path) -> None:
     assert DataTypes.MAP(DataTypes.VARCHAR(3), DataTypes.BYTES()) == Types.MAP(
         Types.STRING(), Types.PRIMITIVE_ARRAY(Types.BYTE())
     )
-    columnar.warn_once.__globals__["_warned"].clear()
-    with pytest.warns(UserWarning, match="DataTypes nullable=False has no effect: a column may hold None"):
+    forget_warnings()
+    with pytest.warns(UserWarning, match="DataTypes.nullable has no effect: a column may hold None"):
         DataTypes.INT(False)

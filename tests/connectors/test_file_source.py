@@ -234,7 +234,7 @@ def test_a_file_that_must_not_be_cut_is_one_split(tmp_path: Path, monkeypatch: p
 
 def test_a_split_assigner_is_accepted_and_said_to_have_no_effect() -> None:
     """P12"""
-    compat._warned.discard("FileSourceBuilder.set_split_assigner")
+    compat.forget_warnings()
     builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "x")
     with pytest.warns(UserWarning, match="set_split_assigner has no effect: Spark places the tasks that read"):
         builder.set_split_assigner(FileSplitAssignerProvider.locality_aware_split_assigner())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from penstock.api.draft import Draft, Feed
-from penstock.api.wrap import KeyedTransform, RollingReduce, as_call, transform_spec
+from penstock.api.wrap import Accumulate, KeyedTransform, Projection, RollingReduce, as_call, transform_spec
+from penstock.core.compat import warn_once
 from penstock.core.errors import ProgramError
+from penstock.core.execution_config import ExecutionConfig
 from penstock.core.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -31,7 +33,9 @@ from penstock.core.partition import (
     Rescale,
     Shuffle,
 )
+from penstock.core.poison import poison_policy
 from penstock.core.sink import Sink
+from penstock.core.slots import SlotSharingGroup
 from penstock.core.specs import (
     CollectSpec,
     KeyedProcessSpec,
@@ -40,12 +44,15 @@ from penstock.core.specs import (
     SinkSpec,
     TimestampsSpec,
 )
-from penstock.core.types import TypeInformation
+from penstock.core.state import MapStateDescriptor
+from penstock.core.types import TypeInformation, Types
 from penstock.core.watermark import WatermarkStrategy
 from penstock.graph.stream_graph import ChainStrategy
 
 if TYPE_CHECKING:
+    from penstock.api.cached import CachedDataStream
     from penstock.api.collect import CloseableIterator
+    from penstock.api.connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
     from penstock.api.environment import StreamExecutionEnvironment
 
 T = TypeVar("T")
@@ -85,9 +92,46 @@ class _Named:
         self._draft.description = description
         return self
 
+    def on_poison(self, policy: str | OutputTag):  # type: ignore[no-untyped-def]
+        """What becomes of a record on which the operator's function raises (F9).
+
+        `fail` the job, `skip` and count it (metric `poisonRecords`), or with a tag send `(record, error text)` to
+        that side output. What the failing call has yielded is dropped, what it did to state stays. Key selectors
+        and partitioners behind the operator are covered too. Default: the setting `penstock.poison`.
+        """
+        try:
+            self._draft.poison = poison_policy(policy)
+        except ValueError as error:
+            raise ProgramError(f"Operator '{self._draft.name}': on_poison() {error}") from None
+        return self
+
     def disable_chaining(self):  # type: ignore[no-untyped-def]
         """Run the operator in a task of its own."""
         self._draft.chain = ChainStrategy.NEVER
+        return self
+
+    def set_max_parallelism(self, max_parallelism: int):  # type: ignore[no-untyped-def]
+        """Bounds the operator's parallelism; the number of key groups is the job's."""
+        if not isinstance(max_parallelism, int) or max_parallelism < 1:
+            raise ProgramError(
+                f"Operator '{self._draft.name}': the maximum parallelism must be at least 1, got {max_parallelism!r}"
+            )
+        self._draft.max_parallelism = max_parallelism
+        warn_once("DataStream.set_max_parallelism")
+        return self
+
+    def set_uid_hash(self, uid_hash: str):  # type: ignore[no-untyped-def]
+        """Accepted, without effect."""
+        warn_once("DataStream.set_uid_hash")
+        return self
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup):  # type: ignore[no-untyped-def]
+        """Accepted, without effect."""
+        if not isinstance(slot_sharing_group, str | SlotSharingGroup):
+            raise TypeError(
+                f"slot_sharing_group() takes a name or a SlotSharingGroup, got {type(slot_sharing_group).__name__}"
+            )
+        warn_once("DataStream.slot_sharing_group")
         return self
 
 
@@ -111,6 +155,24 @@ class DataStream(_Named, Generic[T]):
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._env
 
+    def get_type(self) -> TypeInformation:
+        """The hint its records were given; without one, pickled Python objects."""
+        feed = self._feeds[0]
+        known = feed.source.output_type if feed.tag is None else feed.source.side_types.get(feed.tag)
+        return Types.PICKLED_BYTE_ARRAY() if known is None else known
+
+    def _typed(self, type_info: TypeInformation | None) -> Self:
+        self._feeds[0].source.output_type = type_info
+        return self
+
+    def get_execution_config(self) -> ExecutionConfig:
+        return self._env.get_config()
+
+    def set_buffer_timeout(self, timeout_millis: int) -> DataStream[T]:
+        """Accepted, without effect."""
+        warn_once("DataStream.set_buffer_timeout")
+        return self
+
     def start_new_chain(self) -> DataStream[T]:
         """Begin a task with this operator."""
         self._draft.chain = ChainStrategy.HEAD
@@ -120,27 +182,23 @@ class DataStream(_Named, Generic[T]):
         self._draft.parallelism = 1
         return self
 
-    def set_max_parallelism(self, max_parallelism: int) -> DataStream[T]:
-        self._draft.max_parallelism = max_parallelism
-        return self
-
     # -- operators --------------------------------------------------------------------------------
 
     def map(
         self, func: Callable[[T], Any] | MapFunction, output_type: TypeInformation | None = None
     ) -> DataStream[Any]:
         """One record in, one out."""
-        return self._transform("map", "Map", func)
+        return self._transform("map", "Map", func)._typed(output_type)
 
     def flat_map(
         self, func: Callable[[T], Any] | FlatMapFunction, output_type: TypeInformation | None = None
     ) -> DataStream[Any]:
         """One record in, any number out."""
-        return self._transform("flat_map", "FlatMap", func)
+        return self._transform("flat_map", "FlatMap", func)._typed(output_type)
 
     def filter(self, func: Callable[[T], bool] | FilterFunction) -> DataStream[T]:
         """Keep the records that `func` answers true for."""
-        return self._transform("filter", "Filter", func)
+        return self._transform("filter", "Filter", func)._typed(self.get_type())
 
     def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
         return self._add(name, transform_spec(operation, func))
@@ -151,12 +209,12 @@ class DataStream(_Named, Generic[T]):
             raise ProgramError(
                 f"process() with {type(func).__name__}, a KeyedProcessFunction, needs a keyed stream: call key_by first"
             )
-        return self._add("Process", ProcessSpec(_instance(func, ProcessFunction, "process()")))
+        return self._add("Process", ProcessSpec(_instance(func, ProcessFunction, "process()")))._typed(output_type)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
         """Give records their event time and the stream its watermarks."""
         strategy = _instance(watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks()")
-        return self._add("Timestamps/Watermarks", TimestampsSpec(strategy))
+        return self._add("Timestamps/Watermarks", TimestampsSpec(strategy))._typed(self.get_type())
 
     def key_by(
         self, key_selector: Callable[[T], Any] | KeySelector, key_type: TypeInformation | None = None
@@ -169,10 +227,33 @@ class DataStream(_Named, Generic[T]):
         feeds = self._feeds + tuple(f for s in streams for f in s._feeds)
         return DataStream(self._env, feeds)
 
+    @overload
+    def connect(self, ds: DataStream[Any]) -> ConnectedStreams: ...
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+    def connect(self, ds: DataStream[Any] | BroadcastStream) -> ConnectedStreams | BroadcastConnectedStream:
+        """This stream and another, of another type, as the two inputs of one operator."""
+        from penstock.api.connected import connect
+
+        joined: ConnectedStreams | BroadcastConnectedStream = connect(self, ds)
+        return joined
+
+    def project(self, *field_indexes: int) -> DataStream[Any]:
+        """Keep some fields of tuples, in the given order."""
+        return self._add("Projection", transform_spec("map", Projection(field_indexes)))
+
+    def cache(self) -> CachedDataStream[T]:
+        """Keep the records of a bounded stream: the next job that uses it computes it, later ones read them."""
+        from penstock.api.cached import cached
+
+        return cached(self._env, self._feeds)
+
     def get_side_output(self, output_tag: OutputTag) -> DataStream[Any]:
         """What the operator sent to a tag."""
         if len(self._feeds) != 1 or self._feeds[0].tag is not None:
             raise ProgramError("get_side_output() belongs to the operator that emits it: call it before union()")
+        if output_tag.type_info is not None:
+            self._feeds[0].source.side_types[output_tag.tag_id] = output_tag.type_info
         return DataStream(self._env, (Feed(self._feeds[0].source, output_tag.tag_id),))
 
     # -- exchanges --------------------------------------------------------------------------------
@@ -189,8 +270,26 @@ class DataStream(_Named, Generic[T]):
     def shuffle(self) -> DataStream[T]:
         return DataStream(self._env, self._exchanged(Shuffle()))
 
-    def broadcast(self) -> DataStream[T]:
-        return DataStream(self._env, self._exchanged(Broadcast()))
+    @overload
+    def broadcast(self) -> DataStream[T]: ...
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> BroadcastStream: ...
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream[T] | BroadcastStream:
+        """Every record to every subtask; with descriptors, to be connected with another stream (S3)."""
+        sent: DataStream[T] = DataStream(self._env, self._exchanged(Broadcast()))
+        if broadcast_state_descriptor is None:
+            return sent
+        from penstock.api.connected import BroadcastStream
+
+        return BroadcastStream(sent, [broadcast_state_descriptor, *other_broadcast_state_descriptors])
 
     def global_(self) -> DataStream[T]:
         return DataStream(self._env, self._exchanged(Global()))
@@ -239,11 +338,34 @@ class KeyedStream(DataStream[T]):
     ) -> DataStream[Any]:
         """See each record with its key's state and timers."""
         function = _instance(func, KeyedProcessFunction, "process() on a keyed stream")
-        return self._add("KeyedProcess", KeyedProcessSpec(function))
+        return self._add("KeyedProcess", KeyedProcessSpec(function))._typed(output_type)
 
     def reduce(self, func: Callable[[T, T], T] | ReduceFunction) -> DataStream[T]:
         """Combine each record with what its key has come to so far, and emit that."""
-        return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)))
+        return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)))._typed(self.get_type())
+
+    def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
+        """The rolling sum of a field of each key."""
+        return self._accumulate("sum", position_to_sum)
+
+    def min(self, position_to_min: int | str = 0) -> DataStream[T]:
+        """The rolling minimum of a field; the other fields are those of the key's first record."""
+        return self._accumulate("min", position_to_min)
+
+    def max(self, position_to_max: int | str = 0) -> DataStream[T]:
+        """The rolling maximum of a field; the other fields are those of the key's first record."""
+        return self._accumulate("max", position_to_max)
+
+    def min_by(self, position_to_min_by: int | str = 0) -> DataStream[T]:
+        """The record with the smallest field so far; of equal ones the first."""
+        return self._accumulate("min_by", position_to_min_by)
+
+    def max_by(self, position_to_max_by: int | str = 0) -> DataStream[T]:
+        """The record with the largest field so far; of equal ones the first."""
+        return self._accumulate("max_by", position_to_max_by)
+
+    def _accumulate(self, operation: str, position: int | str) -> DataStream[T]:
+        return self.reduce(Accumulate(operation, position))
 
     def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
         if isinstance(func, Function):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.core.partition import Exchange
+from penstock.core.poison import PoisonPolicy
 from penstock.core.specs import OperatorSpec
+from penstock.core.types import TypeInformation
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamNode
 
-__all__ = ["Draft", "Feed", "freeze"]
+__all__ = ["Draft", "Feed", "freeze", "upstream"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Draft:
     """A node that can still be named, given a uid, a parallelism."""
 
@@ -25,6 +27,9 @@ class Draft:
     max_parallelism: int | None = None
     chain: str = ChainStrategy.ALWAYS
     description: str | None = None
+    poison: PoisonPolicy | None = None
+    output_type: TypeInformation | None = None
+    side_types: dict[str, TypeInformation] = field(default_factory=dict)
 
     def freeze(self, node_id: int) -> StreamNode:
         return StreamNode(
@@ -36,26 +41,29 @@ class Draft:
             self.max_parallelism,
             self.chain,
             self.description,
+            self.poison,
         )
 
     def edges(self, numbers: Mapping[int, int]) -> list[StreamEdge]:
-        return [StreamEdge(numbers[id(f.source)], numbers[id(self)], f.exchange, f.tag) for f in self.inputs]
+        own = numbers[id(self)]
+        return [StreamEdge(numbers[id(f.source)], own, f.exchange, f.tag, f.input) for f in self.inputs]
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """What a stream is made of: an operator's output (or a tag of it), and how it is to be exchanged."""
+    """What a stream is made of: an operator's output (or a tag of it), and how it is to be exchanged.
+
+    `input` says which input of the operator that is fed it goes to.
+    """
 
     source: Draft
     tag: str | None = None
     exchange: Exchange | None = None
+    input: int = 0
 
 
-def freeze(drafts: Iterable[Draft]) -> tuple[tuple[StreamNode, ...], tuple[StreamEdge, ...]]:
-    """Nodes and edges of operators and of all they are fed from, numbered in the order in which they were written.
-
-    A stream of a program that has run may be used again in the next one.
-    """
+def upstream(drafts: Iterable[Draft]) -> list[Draft]:
+    """These operators and all they are fed from."""
     found: dict[int, Draft] = {}
     todo = list(drafts)
     while todo:
@@ -63,7 +71,15 @@ def freeze(drafts: Iterable[Draft]) -> tuple[tuple[StreamNode, ...], tuple[Strea
         if id(draft) not in found:
             found[id(draft)] = draft
             todo.extend(f.source for f in draft.inputs)
-    ordered = sorted(found.values(), key=lambda d: d.order)
+    return list(found.values())
+
+
+def freeze(drafts: Iterable[Draft]) -> tuple[tuple[StreamNode, ...], tuple[StreamEdge, ...]]:
+    """Nodes and edges of operators and of all they are fed from, numbered in the order in which they were written.
+
+    A stream of a program that has run may be used again in the next one.
+    """
+    ordered = sorted(upstream(drafts), key=lambda d: d.order)
     numbers = {id(draft): number for number, draft in enumerate(ordered, 1)}
     nodes = tuple(draft.freeze(numbers[id(draft)]) for draft in ordered)
     return nodes, tuple(edge for draft in ordered for edge in draft.edges(numbers))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import copy
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from penstock.core.co_functions import CoFlatMapFunction, CoMapFunction, KeyedCoProcessFunction
 from penstock.core.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -16,10 +18,12 @@ from penstock.core.functions import (
     ReduceFunction,
     RuntimeContext,
 )
+from penstock.core.row import Row
 from penstock.core.specs import TransformSpec
 from penstock.core.state import ReducingStateDescriptor
+from penstock.core.time import MAX_TIMESTAMP
 
-__all__ = ["KeyedTransform", "RollingReduce", "as_call", "transform_spec"]
+__all__ = ["Accumulate", "CoTransform", "KeyedTransform", "Projection", "RollingReduce", "as_call", "transform_spec"]
 
 _METHODS: dict[str, tuple[type, str]] = {
     "map": (MapFunction, "map"),
@@ -78,15 +82,120 @@ class RollingReduce(KeyedProcessFunction):
         self._function = function
         self._call = as_call("reduce", function)
         self._state: Any = None
+        self._batch = False
 
     def open(self, runtime_context: RuntimeContext) -> None:
         if isinstance(self._function, Function):
             self._function.open(runtime_context)
         self._state = runtime_context.get_reducing_state(ReducingStateDescriptor("_reduce", self._call))
+        self._batch = runtime_context.in_batch_mode()
 
     def close(self) -> None:
         if isinstance(self._function, Function):
             self._function.close()
 
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any]:
+    def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
+        if self._batch:
+            ctx.timer_service().register_event_time_timer(MAX_TIMESTAMP)
+            self._state.add(value)
+            return None
         return (self._state.fold(value),)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+        """The end of the input, in BATCH mode: the final value (P5)."""
+        return (self._state.get(),)
+
+
+class Accumulate:
+    """Rolling `sum`, `min`, `max`, `min_by`, `max_by` of a field; the other fields are the first record's, or the
+    whole record is that of the extreme (`_by`).
+
+    >>> Accumulate("sum", 1)(("a", 1), ("b", 2))
+    ('a', 3)
+    >>> Accumulate("max_by", 1)(("a", 1), ("b", 2))
+    ('b', 2)
+    """
+
+    def __init__(self, operation: str, position: int | str) -> None:
+        if not isinstance(position, int | str) or isinstance(position, bool):
+            raise TypeError(
+                f"{operation}() takes the position (int) or name (str) of a field, got {type(position).__name__}"
+            )
+        self._operation, self._position = operation, position
+
+    def __call__(self, kept: Any, value: Any) -> Any:
+        if not isinstance(value, tuple | list | Row):
+            if self._position != 0:
+                raise TypeError(
+                    f"{self._operation}({self._position!r}) on {value!r:.100}: a plain value has no fields, "
+                    "only position 0 is allowed"
+                )
+            return self._combined(kept, value)
+        old, new = self._field(kept), self._field(value)
+        if self._operation.endswith("_by"):
+            return value if self._better(new, old) else kept
+        return self._with_field(kept, self._combined(old, new))
+
+    def _combined(self, old: Any, new: Any) -> Any:
+        if self._operation == "sum":
+            return old + new
+        return new if self._better(new, old) else old
+
+    def _better(self, new: Any, old: Any) -> bool:
+        return bool(new < old if self._operation.startswith("min") else new > old)
+
+    def _field(self, value: Any) -> Any:
+        if isinstance(self._position, str) and not isinstance(value, Row):
+            return getattr(value, self._position)
+        return value[self._position]
+
+    def _with_field(self, kept: Any, field: Any) -> Any:
+        position = self._position
+        if not isinstance(kept, tuple):
+            changed = copy.copy(kept)
+            changed[position] = field
+            return changed
+        if isinstance(position, str):
+            return kept._replace(**{position: field})  # type: ignore[attr-defined]
+        fields = list(kept)
+        fields[position] = field
+        return type(kept)(*fields) if hasattr(kept, "_fields") else tuple(fields)
+
+
+class Projection:
+    """Some fields of a tuple, in a given order.
+
+    >>> Projection((2, 0))(("a", "b", "c"))
+    ('c', 'a')
+    """
+
+    def __init__(self, indexes: Sequence[int]) -> None:
+        if not indexes or not all(isinstance(i, int) for i in indexes):
+            raise TypeError(f"project() takes the indexes of the fields to keep, got {tuple(indexes)!r}")
+        self._indexes = tuple(indexes)
+
+    def __call__(self, value: Any) -> tuple[Any, ...]:
+        return tuple(value[i] for i in self._indexes)
+
+
+class CoTransform(KeyedCoProcessFunction):
+    """A `CoMapFunction` or `CoFlatMapFunction`; after `key_by` it may use keyed state."""
+
+    def __init__(self, function: CoMapFunction | CoFlatMapFunction) -> None:
+        self._function = function
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._function.open(runtime_context)
+
+    def close(self) -> None:
+        self._function.close()
+
+    def process_element1(self, value: Any, ctx: Any) -> Iterable[Any] | None:
+        if isinstance(self._function, CoMapFunction):
+            return (self._function.map1(value),)
+        return self._function.flat_map1(value)
+
+    def process_element2(self, value: Any, ctx: Any) -> Iterable[Any] | None:
+        if isinstance(self._function, CoMapFunction):
+            return (self._function.map2(value),)
+        return self._function.flat_map2(value)

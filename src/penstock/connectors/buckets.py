@@ -152,7 +152,7 @@ class DefaultRollingPolicy(RollingPolicy):
         self.part_size = part_size
         for name, value in (("rollover", rollover_interval), ("inactivity", inactivity_interval)):
             if value != 60 * 1000:
-                warn_once(f"RollingPolicy {name}_interval", "files are closed at the end of every micro-batch")
+                warn_once(f"RollingPolicy.{name}_interval")
 
 
 class OnCheckpointRollingPolicy(RollingPolicy):

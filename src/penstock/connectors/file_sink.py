@@ -106,15 +106,12 @@ class FileSinkBuilder:
         return self
 
     def with_bucket_check_interval(self, interval: int) -> Self:
-        warn_once("FileSink.with_bucket_check_interval", "files are closed at the end of every micro-batch")
+        warn_once("FileSink.with_bucket_check_interval")
         return self
 
     def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
         """Files are not joined: what a batch wrote stays as it is."""
-        warn_once(
-            "FileSink.enable_compact",
-            "files are published as they were written; for fewer files take a lower sink parallelism or longer batches",
-        )
+        warn_once("FileSink.enable_compact")
         return self
 
     def disable_compact(self) -> Self:

@@ -84,7 +84,7 @@ class FileSourceBuilder:
         return self
 
     def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
-        warn_once("FileSourceBuilder.set_split_assigner", "Spark places the tasks that read")
+        warn_once("FileSourceBuilder.set_split_assigner")
         return self
 
     def build(self) -> FileSource:

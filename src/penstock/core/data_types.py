@@ -14,7 +14,7 @@ Field = tuple[str, TypeInformation]
 
 def _typed(info: TypeInformation, nullable: bool) -> TypeInformation:
     if not nullable:
-        warn_once("DataTypes nullable=False", "a column may hold None")
+        warn_once("DataTypes.nullable")
     return info
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.partition import Exchange
+from penstock.core.poison import FAIL, PoisonPolicy
 from penstock.core.source import Source
 from penstock.core.specs import OperatorSpec, SourceSpec
 
@@ -20,15 +21,17 @@ class ChainedOperator:
     name: str
     spec: OperatorSpec
     consumers: tuple[tuple[str | None, int], ...] = ()
+    poison: PoisonPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class InEdge:
-    """An edge as its receiver sees it."""
+    """An edge as its receiver sees it. `input`: which of the operator's inputs it feeds."""
 
     edge_id: int
     senders: int
     forward: bool = False
+    input: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +87,16 @@ class RuntimeSettings:
     periodic_watermarks: bool = True
     per_record_watermarks: bool = False
     object_reuse: bool = False
+    batch_mode: bool = False
     page_bytes: int = 12 << 10
     state_budget_bytes: int = 256 << 20
     sort_budget_bytes: int = 256 << 20
     job_parameters: Mapping[str, str] = field(default_factory=dict)
+    heavy_keys: int = 0
+    count_late: bool = False
+    poison: PoisonPolicy = FAIL
+    shipped_paths: tuple[str, ...] = ()
+    in_archive_folder: bool = False
 
 
 @dataclass(frozen=True, slots=True)

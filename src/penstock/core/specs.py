@@ -6,12 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.core.functions import KeyedProcessFunction, ProcessFunction
+from penstock.core.async_function import AsyncFunction, AsyncRetryStrategy
+from penstock.core.checkpointed import checkpointed_function
+from penstock.core.evictors import Evictor
+from penstock.core.functions import Function, KeyedProcessFunction, ProcessFunction
+from penstock.core.output_tag import OutputTag
 from penstock.core.sink import Sink
 from penstock.core.source import Source
+from penstock.core.triggers import Trigger
 from penstock.core.watermark import WatermarkStrategy
+from penstock.core.window_functions import ProcessWindowFunction, WindowFunction
+from penstock.core.windows import WindowAssigner
 
 __all__ = [
+    "AsyncSpec",
+    "BroadcastSpec",
     "CollectSpec",
     "KeyedProcessSpec",
     "OperatorSpec",
@@ -20,6 +29,7 @@ __all__ = [
     "SourceSpec",
     "TimestampsSpec",
     "TransformSpec",
+    "WindowSpec",
 ]
 
 
@@ -39,17 +49,21 @@ class OperatorSpec:
     def is_keyed(self) -> bool:
         return False
 
+    def keyed_input(self, index: int) -> bool:
+        """Whether the records of an input must come with keys."""
+        return self.is_keyed
+
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec(OperatorSpec):
-    """Where records come from; `strategy` is applied in each split, beside the source (T7)."""
+    """Where records come from; `strategy` is applied in each split, beside the source if it needs no state (T7)."""
 
     source: Source
     strategy: WatermarkStrategy | None = None
 
     @property
     def stateless(self) -> bool:
-        return True
+        return self.strategy is None or self.strategy.stateless
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +76,7 @@ class TransformSpec(OperatorSpec):
 
     @property
     def stateless(self) -> bool:
-        return True
+        return checkpointed_function(self) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +87,76 @@ class TimestampsSpec(OperatorSpec):
 
     @property
     def stateless(self) -> bool:
-        return True
+        return self.strategy.stateless
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec(OperatorSpec):
-    """A `ProcessFunction`."""
+    """A `ProcessFunction`, or with two methods a `CoProcessFunction`: one method for each input."""
 
-    function: ProcessFunction
+    function: ProcessFunction | Function
+    methods: tuple[str, ...] = ("process_element",)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyedProcessSpec(OperatorSpec):
-    """A `KeyedProcessFunction`; rolling aggregates are made of it too."""
+    """A `KeyedProcessFunction` (rolling aggregates are made of it too), or a `KeyedCoProcessFunction`."""
 
-    function: KeyedProcessFunction
+    function: KeyedProcessFunction | Function
+    methods: tuple[str, ...] = ("process_element",)
 
     @property
     def is_keyed(self) -> bool:
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSpec(OperatorSpec):
+    """Windows of a keyed stream (W1–W7).
+
+    `combine`: a reduce function or an `AggregateFunction` that keeps one accumulator per window; without it the
+    records are kept. `function`: given what was kept; without it the result is emitted as it is.
+    """
+
+    assigner: WindowAssigner
+    trigger: Trigger
+    evictor: Evictor | None = None
+    combine: Function | Callable[[Any, Any], Any] | None = None
+    function: WindowFunction | ProcessWindowFunction | None = None
+    lateness_ms: int = 0
+    late_tag: OutputTag | None = None
+
+    @property
+    def is_keyed(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class BroadcastSpec(OperatorSpec):
+    """A stream (input 0, keyed or not) connected with a broadcast one (input 1); `states` may be broadcast."""
+
+    function: Function
+    states: tuple[str, ...]
+    keyed: bool
+    methods: tuple[str, ...] = ("process_element", "process_broadcast_element")
+
+    @property
+    def is_keyed(self) -> bool:
+        return self.keyed
+
+    def keyed_input(self, index: int) -> bool:
+        return self.keyed and index == 0
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncSpec(OperatorSpec):
+    """Asynchronous calls, several at a time (O5)."""
+
+    function: AsyncFunction
+    timeout_ms: int
+    capacity: int
+    ordered: bool
+    retry: AsyncRetryStrategy
 
 
 @dataclass(frozen=True, slots=True)

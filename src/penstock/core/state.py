@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from penstock.core.ttl import StateTtlConfig
 from penstock.core.types import TypeInformation
 
 T = TypeVar("T")
@@ -18,15 +19,18 @@ __all__ = [
     "AggregatingState",
     "AggregatingStateDescriptor",
     "AppendingState",
+    "BroadcastState",
     "ListState",
     "ListStateDescriptor",
     "MapState",
     "MapStateDescriptor",
     "MergingState",
+    "ReadOnlyBroadcastState",
     "ReducingState",
     "ReducingStateDescriptor",
     "State",
     "StateDescriptor",
+    "StateTtlConfig",
     "ValueState",
     "ValueStateDescriptor",
 ]
@@ -129,6 +133,49 @@ class MapState(State, Generic[K, V]):
         return iter(self.keys())
 
 
+class ReadOnlyBroadcastState(State, Generic[K, V]):
+    """What a broadcast stream has told all subtasks, for reading."""
+
+    @abstractmethod
+    def get(self, key: K) -> V | None: ...
+    @abstractmethod
+    def contains(self, key: K) -> bool: ...
+    @abstractmethod
+    def items(self) -> Iterable[tuple[K, V]]: ...
+    @abstractmethod
+    def keys(self) -> Iterable[K]: ...
+    @abstractmethod
+    def values(self) -> Iterable[V]: ...
+    @abstractmethod
+    def is_empty(self) -> bool: ...
+
+    def __getitem__(self, key: K) -> V | None:
+        return self.get(key)
+
+    def __contains__(self, key: K) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys())
+
+
+class BroadcastState(ReadOnlyBroadcastState[K, V]):
+    """The same map in every subtask; changed on the broadcast side only."""
+
+    @abstractmethod
+    def put(self, key: K, value: V) -> None: ...
+    @abstractmethod
+    def put_all(self, dict_value: dict[K, V]) -> None: ...
+    @abstractmethod
+    def remove(self, key: K) -> None: ...
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.remove(key)
+
+
 class StateDescriptor(ABC):
     """Names a state. The name is unique in its operator; the same name finds the same state after a restart."""
 
@@ -139,9 +186,16 @@ class StateDescriptor(ABC):
             raise ValueError(f"A state descriptor needs a non-empty name, got {name!r}")
         self.name = name
         self.type_info = type_info
+        self.ttl_config: StateTtlConfig | None = None
 
     def get_name(self) -> str:
         return self.name
+
+    def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
+        """Let entries expire (S2)."""
+        if not isinstance(ttl_config, StateTtlConfig):
+            raise TypeError(f"enable_time_to_live() takes a StateTtlConfig, got {type(ttl_config).__name__}")
+        self.ttl_config = ttl_config if ttl_config.is_enabled() else None
 
 
 class ValueStateDescriptor(StateDescriptor):

@@ -1,8 +1,43 @@
 """Public names on PyFlink's path `pyflink.datastream`."""
 
+from penstock.api.async_data_stream import (
+    AsyncDataStream,
+)
+from penstock.api.cached import CachedDataStream
 from penstock.api.collect import CloseableIterator
+from penstock.api.connected import (
+    BroadcastConnectedStream,
+    BroadcastStream,
+    ConnectedStreams,
+)
 from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
 from penstock.api.environment import StreamExecutionEnvironment
+from penstock.core.async_function import (
+    AsyncFunction,
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
+)
+from penstock.core.checkpoint_storage import (
+    CheckpointStorage,
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+)
+from penstock.core.checkpointed import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
+)
+from penstock.core.checkpointing import CheckpointConfig, CheckpointingMode, ExternalizedCheckpointRetention
+from penstock.core.co_functions import (
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+)
+from penstock.core.execution_mode import RuntimeExecutionMode
 from penstock.core.functions import (
     AggregateFunction,
     FilterFunction,
@@ -20,30 +55,74 @@ from penstock.core.functions import (
 )
 from penstock.core.output_tag import OutputTag
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
+from penstock.core.slots import MemorySize, SlotSharingGroup
 from penstock.core.source import Source
+from penstock.core.state_backend import (
+    EmbeddedRocksDBStateBackend,
+    FsStateBackend,
+    HashMapStateBackend,
+    MemoryStateBackend,
+    PredefinedOptions,
+    RocksDBStateBackend,
+    StateBackend,
+)
 
 __all__ = [
     "AggregateFunction",
+    "AsyncDataStream",
+    "AsyncFunction",
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
+    "BroadcastConnectedStream",
+    "BroadcastProcessFunction",
+    "BroadcastStream",
+    "CachedDataStream",
+    "CheckpointConfig",
+    "CheckpointStorage",
+    "CheckpointedFunction",
+    "CheckpointingMode",
     "CloseableIterator",
+    "CoFlatMapFunction",
+    "CoMapFunction",
+    "CoProcessFunction",
     "CommitRequest",
     "Committer",
+    "ConnectedStreams",
     "DataStream",
     "DataStreamSink",
+    "EmbeddedRocksDBStateBackend",
+    "ExternalizedCheckpointRetention",
+    "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatMapFunction",
+    "FsStateBackend",
     "Function",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
+    "HashMapStateBackend",
+    "JobManagerCheckpointStorage",
     "KeySelector",
+    "KeyedBroadcastProcessFunction",
+    "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStream",
     "MapFunction",
+    "MemorySize",
+    "MemoryStateBackend",
+    "OperatorStateStore",
     "OutputTag",
     "Partitioner",
+    "PredefinedOptions",
     "ProcessFunction",
     "ReduceFunction",
+    "RocksDBStateBackend",
     "RuntimeContext",
+    "RuntimeExecutionMode",
     "Sink",
     "SinkWriter",
+    "SlotSharingGroup",
     "Source",
+    "StateBackend",
     "StreamExecutionEnvironment",
     "SupportsCommitter",
     "TimeDomain",

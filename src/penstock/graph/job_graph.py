@@ -18,6 +18,7 @@ class JobEdge:
     target: int
     exchange: Exchange
     tag: str | None = None
+    input: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.core.partition import Exchange
+from penstock.core.poison import PoisonPolicy
 from penstock.core.specs import OperatorSpec
 
 __all__ = ["ChainStrategy", "StreamEdge", "StreamGraph", "StreamNode"]
@@ -30,16 +31,18 @@ class StreamNode:
     max_parallelism: int | None = None
     chain: str = ChainStrategy.ALWAYS
     description: str | None = None
+    poison: PoisonPolicy | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StreamEdge:
-    """`exchange` None: forward where parallelism allows, else rebalance."""
+    """`exchange` None: forward where parallelism allows, else rebalance. `input`: which of the target's inputs."""
 
     source: int
     target: int
     exchange: Exchange | None = None
     tag: str | None = None
+    input: int = 0
 
 
 @dataclass(frozen=True, slots=True)

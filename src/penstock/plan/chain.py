@@ -16,7 +16,9 @@ def chain(graph: StreamGraph, max_parallelism: int, chaining: bool = True) -> Jo
     chained = {e.target: e for e in graph.edges if chaining and _chainable(graph, e, edges[e])}
     heads = [n for n in graph.nodes if n.node_id not in chained]
     vertices = tuple(_vertex(graph, head, chained) for head in heads)
-    cut = tuple(JobEdge(e.source, e.target, edges[e], e.tag) for e in graph.edges if chained.get(e.target) is not e)
+    cut = tuple(
+        JobEdge(e.source, e.target, edges[e], e.tag, e.input) for e in graph.edges if chained.get(e.target) is not e
+    )
     return JobGraph(graph.name, vertices, cut, max_parallelism)
 
 

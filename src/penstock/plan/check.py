@@ -31,7 +31,8 @@ def _check_uids(graph: StreamGraph) -> None:
 
 
 def _check_keyed(graph: StreamGraph, node: StreamNode) -> None:
-    if node.spec.is_keyed and not all(isinstance(e.exchange, Hash) for e in graph.inputs(node.node_id)):
+    edges = [e for e in graph.inputs(node.node_id) if node.spec.keyed_input(e.input)]
+    if not all(isinstance(e.exchange, Hash) for e in edges):
         raise ProgramError(f"Operator '{node.name}' keeps keyed state but its input is not keyed: call key_by first")
 
 

@@ -65,11 +65,12 @@ def _lowered(
             n.name,
             n.spec,
             tuple((tag, place[t]) for s, t, tag in vertex.links if s == n.node_id),
+            n.poison,
         )
         for n in vertex.nodes
     )
     in_edges = tuple(
-        InEdge(number, widths[index_of[e.source]], isinstance(e.exchange, Forward))
+        InEdge(number, widths[index_of[e.source]], isinstance(e.exchange, Forward), e.input)
         for number, e in edges
         if index_of[e.target] == index
     )

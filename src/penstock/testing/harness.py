@@ -6,7 +6,7 @@ The function runs in the real stage task, with its state in pages behind the rea
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,23 +14,31 @@ from typing import Any
 from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
 from penstock.core.clock import ManualClock
+from penstock.core.co_functions import (
+    BroadcastProcessFunction,
+    CoProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+)
 from penstock.core.functions import KeyedProcessFunction, KeySelector, ProcessFunction
 from penstock.core.job import JobPlan, RuntimeSettings, Vertex
 from penstock.core.output_tag import OutputTag
 from penstock.core.specs import CollectSpec
+from penstock.core.state import MapStateDescriptor
 from penstock.core.time import MAX_WATERMARK
 from penstock.core.watermark import WatermarkStrategy
 from penstock.plan.compile import PlanOptions, compile_job
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.codec import loads
 from penstock.runtime.driver import BatchOutput
+from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.stage import StageTask, control_row, sorted_rows
 from penstock.runtime.state.backend import EVENT, PROCESSING
 from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.writer import EdgeWriter
 from penstock.testing.scripted import ScriptedSource
 
-__all__ = ["KeyedOneInputHarness", "OneInputHarness", "Snapshot"]
+__all__ = ["BroadcastHarness", "KeyedOneInputHarness", "OneInputHarness", "Snapshot", "TwoInputHarness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,46 +61,54 @@ class _Harness:
 
     def __init__(
         self,
-        attach: Callable[[DataStream[Any]], DataStream[Any]],
+        attach: Callable[..., DataStream[Any]],
         tags: Iterable[OutputTag],
         parallelism: int,
         channels: int,
         settings: RuntimeSettings | None,
         now_ms: int,
         snapshot: Snapshot | None,
+        inputs: int = 1,
     ) -> None:
         self.clock = ManualClock(now_ms if snapshot is None else snapshot.now_ms)
         self._tags = {tag.tag_id: tag for tag in tags}
-        self.plan = _plan(attach, self._tags.values(), parallelism, channels, settings or RuntimeSettings())
+        self.plan = _plan(attach, self._tags.values(), parallelism, channels, settings or RuntimeSettings(), inputs)
         saved = snapshot.blobs if snapshot is not None else ({},) * self.plan.partitions
         if len(saved) != self.plan.partitions:
             raise ValueError(f"The snapshot was taken at parallelism {len(saved)}, not {self.plan.partitions}")
         self._stores = [MemoryStore(dict(blobs)) for blobs in saved]
-        self._tasks = [StageTask(self.plan, 1, p, self.clock) for p in range(self.plan.partitions)]
+        self._info = BatchInfo(uuid.uuid4().hex, 0, now_ms)
+        start = RunStart(self._info.run_id, gather_union(item for blobs in saved for item in blobs.items()))
+        self._tasks = [StageTask(self.plan, 1, p, self.clock, start) for p in range(self.plan.partitions)]
         self._outputs: dict[str, list[tuple[Any, int | None]]] = {}
         self._rows: list[ChunkRow] = []
-        self._info = BatchInfo(uuid.uuid4().hex, 0, now_ms)
-        self._writers = [_writer(self.plan, c, self._rows.append) for c in range(channels)]
+        self._channels = channels
+        self._writers = [
+            _writer(self.plan, source, c, self._rows.append) for source in self.plan.sources for c in range(channels)
+        ]
         self._in_batch = False
         self._run()
 
     # -- input ------------------------------------------------------------------------------------
 
-    def push(self, value: Any, timestamp: int | None = None, channel: int = 0) -> None:
+    def push(self, value: Any, timestamp: int | None = None, channel: int = 0, input: int = 1) -> None:
         """One record arrives."""
         with self._one_call():
-            self._writers[channel].emit([value], None if timestamp is None else [timestamp])
+            self._writer(input, channel).emit([value], None if timestamp is None else [timestamp])
 
-    def push_all(self, records: Iterable[tuple[Any, int | None]], channel: int = 0) -> None:
+    def push_all(self, records: Iterable[tuple[Any, int | None]], channel: int = 0, input: int = 1) -> None:
         """Records with their timestamps arrive in one batch."""
         with self._one_call():
             for value, timestamp in records:
-                self._writers[channel].emit([value], None if timestamp is None else [timestamp])
+                self._writer(input, channel).emit([value], None if timestamp is None else [timestamp])
 
-    def push_watermark(self, timestamp: int, channel: int = 0) -> None:
+    def push_watermark(self, timestamp: int, channel: int = 0, input: int = 1) -> None:
         """A watermark arrives."""
         with self._one_call():
-            self._writers[channel].watermark(timestamp)
+            self._writer(input, channel).watermark(timestamp)
+
+    def _writer(self, input: int, channel: int) -> EdgeWriter:
+        return self._writers[(input - 1) * self._channels + channel]
 
     def end_input(self) -> None:
         """All channels end: +∞ arrives on each."""
@@ -271,15 +287,78 @@ class OneInputHarness(_Harness):
         )
 
 
+class TwoInputHarness(_Harness):
+    """A `CoProcessFunction` under test, or with key selectors a `KeyedCoProcessFunction`; `input` is 1 or 2.
+
+    >>> from penstock.core.co_functions import CoProcessFunction
+    >>> class Which(CoProcessFunction):
+    ...     def process_element1(self, value, ctx): yield 1, value
+    ...     def process_element2(self, value, ctx): yield 2, value
+    >>> harness = TwoInputHarness(Which())
+    >>> harness.push("a", input=1)
+    >>> harness.push("b", input=2)
+    >>> harness.output()
+    [(1, 'a'), (2, 'b')]
+    """
+
+    def __init__(
+        self,
+        function: CoProcessFunction | KeyedCoProcessFunction,
+        key_selector1: Callable[[Any], Any] | KeySelector | None = None,
+        key_selector2: Callable[[Any], Any] | KeySelector | None = None,
+        *,
+        tags: Iterable[OutputTag] = (),
+        parallelism: int = 1,
+        channels: int = 1,
+        settings: RuntimeSettings | None = None,
+        now_ms: int = 0,
+        snapshot: Snapshot | None = None,
+    ) -> None:
+        def attach(first: DataStream[Any], second: DataStream[Any]) -> DataStream[Any]:
+            if key_selector1 is None or key_selector2 is None:
+                return first.rebalance().connect(second.rebalance()).process(function)
+            return first.connect(second).key_by(key_selector1, key_selector2).process(function)
+
+        super().__init__(attach, tags, parallelism, channels, settings, now_ms, snapshot, inputs=2)
+
+
+class BroadcastHarness(_Harness):
+    """A `BroadcastProcessFunction` under test, or with a key selector a `KeyedBroadcastProcessFunction`.
+
+    Input 2 is the broadcast one.
+    """
+
+    def __init__(
+        self,
+        function: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
+        descriptors: Sequence[MapStateDescriptor],
+        key_selector: Callable[[Any], Any] | KeySelector | None = None,
+        *,
+        tags: Iterable[OutputTag] = (),
+        parallelism: int = 1,
+        channels: int = 1,
+        settings: RuntimeSettings | None = None,
+        now_ms: int = 0,
+        snapshot: Snapshot | None = None,
+    ) -> None:
+        def attach(stream: DataStream[Any], rules: DataStream[Any]) -> DataStream[Any]:
+            left = stream.rebalance() if key_selector is None else stream.key_by(key_selector)
+            return left.connect(rules.broadcast(descriptors[0], *descriptors[1:])).process(function)
+
+        super().__init__(attach, tags, parallelism, channels, settings, now_ms, snapshot, inputs=2)
+
+
 def _plan(
-    attach: Callable[[DataStream[Any]], DataStream[Any]],
+    attach: Callable[..., DataStream[Any]],
     tags: Iterable[OutputTag],
     parallelism: int,
     channels: int,
     settings: RuntimeSettings,
+    inputs: int,
 ) -> JobPlan:
     env = StreamExecutionEnvironment()
-    stream = attach(env.from_source(ScriptedSource([[]] * channels), WatermarkStrategy.no_watermarks(), "harness"))
+    never = WatermarkStrategy.no_watermarks()
+    stream = attach(*(env.from_source(ScriptedSource([[]] * channels), never, "harness") for _ in range(inputs)))
     _keep(stream, "")
     for tag in tags:
         _keep(stream.get_side_output(tag), tag.tag_id)
@@ -290,7 +369,6 @@ def _keep(stream: DataStream[Any], name: str) -> None:
     stream.process(_WithTimestamp())._add_sink("Collect", CollectSpec(name, False))
 
 
-def _writer(plan: JobPlan, channel: int, send: Callable[[ChunkRow], None]) -> EdgeWriter:
-    source: Vertex = next(v for v in plan.vertices if v.is_source)
+def _writer(plan: JobPlan, source: Vertex, channel: int, send: Callable[[ChunkRow], None]) -> EdgeWriter:
     op = source.operators[0]
     return EdgeWriter(plan, source.out_edges[0], channel, op.name, op.uid, send)

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from penstock.common import Row, TypeInformation, Types
+from penstock.common import Instant, Row, TypeInformation, Types
 
 TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=6)
 MOMENTS = st.datetimes(datetime.datetime(1970, 1, 1), datetime.datetime(2200, 1, 1))
@@ -25,6 +25,7 @@ SCALARS: list[tuple[TypeInformation, st.SearchStrategy[Any]]] = [
     (Types.SQL_DATE(), st.dates(datetime.date(1900, 1, 1))),
     (Types.SQL_TIME(), st.times()),
     (Types.SQL_TIMESTAMP(), MOMENTS),
+    (Types.INSTANT(), st.builds(Instant, st.integers(-(10**9), 10**10), st.integers(0, 999_999_999))),
     (Types.PRIMITIVE_ARRAY(Types.BYTE()), st.binary(max_size=5)),
 ]
 

@@ -53,7 +53,7 @@ def _arrow_type(info: TypeInformation, form: str) -> Any:
         return pyarrow.map_(*(_arrow_type(part, form) for part in info.params))
     if found in ("ROW", "TUPLE"):
         return pyarrow.struct([(n, _arrow_type(t, form)) for n, t in fields(info)])
-    raise SinkError(f"{form} has no type for {info}")
+    raise SinkError(f"{form} has no type for {info.name}")
 
 
 def table_of(values: Sequence[Any], schema: Any, row_type: TypeInformation | None, form: str) -> Any:

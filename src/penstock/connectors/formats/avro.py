@@ -14,7 +14,7 @@ from penstock.connectors.formats.bulk import BulkWriterFactory
 from penstock.connectors.formats.files import BulkFormat, Extent, InputFormat, check_unchanged, damaged
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.core.errors import ProgramError, RecordError
-from penstock.core.types import TypeInformation
+from penstock.core.types import ResultTypeQueryable, TypeInformation
 
 __all__ = [
     "AvroBulkWriters",
@@ -196,7 +196,7 @@ class _Joined(io.RawIOBase):
         return self._given
 
 
-class AvroInputFormat(InputFormat):
+class AvroInputFormat(InputFormat, ResultTypeQueryable):
     """An Avro file, or folder of them, for `env.create_input`.
 
     >>> schema = AvroSchema.parse_string('{"type": "record", "name": "R", "fields": []}')

@@ -32,7 +32,7 @@ Group = tuple[int, int]
 
 def _no_hadoop(setting: str, config: Configuration | None) -> None:
     if config is not None and config.to_dict():
-        warn_once(setting, "files are read and written without Hadoop")
+        warn_once(setting)
 
 
 class _ColumnarFormat(BulkFormat):
@@ -124,7 +124,7 @@ class ParquetColumnarRowInputFormat(_ColumnarFormat):
         is_case_sensitive: bool = True,
     ) -> None:
         super().__init__(row_type, batch_size, is_case_sensitive)
-        _no_hadoop("ParquetColumnarRowInputFormat(hadoop_config)", hadoop_config)
+        _no_hadoop("ParquetColumnarRowInputFormat.hadoop_config", hadoop_config)
 
     def _open(self, path: str) -> Any:
         from pyarrow.parquet import ParquetFile
@@ -275,7 +275,7 @@ class ParquetBulkWriters:
         utc_timestamp: bool = False,
     ) -> BulkWriterFactory:
         """Columns from a row type; without one, from the first records. Timestamps are written as they are."""
-        _no_hadoop("ParquetBulkWriters.for_row_type(hadoop_config)", hadoop_config)
+        _no_hadoop("ParquetBulkWriters.hadoop_config", hadoop_config)
         return _ParquetFactory(row_type)
 
 
@@ -316,7 +316,7 @@ class OrcBulkWriters:
         """Columns from a row type. Properties: `orc.compress`, `orc.stripe.size`, `orc.row.index.stride`."""
         if not isinstance(row_type, TypeInformation):
             raise TypeError("row_type must be an instance of RowType")
-        _no_hadoop("OrcBulkWriters.for_row_type(hadoop_config)", hadoop_config)
+        _no_hadoop("OrcBulkWriters.hadoop_config", hadoop_config)
         return _OrcFactory(row_type, _orc_options(writer_properties))
 
 
@@ -324,7 +324,7 @@ def _orc_options(properties: Configuration | None) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for key, value in (properties.to_dict() if properties is not None else {}).items():
         if key not in _ORC_OPTIONS:
-            warn_once(f"OrcBulkWriters.for_row_type({key})", f"only {', '.join(_ORC_OPTIONS)} are known")
+            warn_once("OrcBulkWriters.writer_properties")
         elif key == "orc.compress":
             options["compression"] = "uncompressed" if str(value).lower() == "none" else str(value).lower()
         else:

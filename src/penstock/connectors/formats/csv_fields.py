@@ -45,7 +45,7 @@ def _reader(info: TypeInformation, separator: str, null: str | None) -> Convert:
             return _nested_reader(info, separator, null)
     convert = READ.get(kind(info))
     if convert is None:
-        raise ProgramError(f"CSV has no form for {info}")
+        raise ProgramError(f"CSV has no form for {info.name}")
     return convert if kind(info) in _TEXT else lambda text: convert(text.strip())
 
 
@@ -86,7 +86,7 @@ def _writer(info: TypeInformation, separator: str, null: str | None) -> Callable
             return lambda value: _joined([w(v) for w, v in zip(items, value, strict=True)], separator)
     convert = WRITE.get(kind(info))
     if convert is None:
-        raise ProgramError(f"CSV has no form for {info}")
+        raise ProgramError(f"CSV has no form for {info.name}")
     return lambda value: _shown(convert(value))
 
 

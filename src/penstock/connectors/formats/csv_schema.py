@@ -88,6 +88,8 @@ class CsvSchemaBuilder:
         names = [c.name for c in self._columns]
         if twice := sorted({n for n in names if names.count(n) > 1}):
             raise ProgramError(f"CsvSchema: column {twice[0]!r} is there twice")
+        if self._schema.strict_headers and not self._schema.use_header:
+            warn_once("CsvSchemaBuilder.set_strict_headers")
         return replace(self._schema, columns=tuple(self._columns))
 
     def _add(self, name: str, info: TypeInformation, separator: str | None = None) -> CsvSchemaBuilder:
@@ -179,8 +181,6 @@ class CsvSchemaBuilder:
 
     def set_strict_headers(self, strict: bool = True) -> CsvSchemaBuilder:
         """Refuse a file whose header does not name these columns in this order; needs `set_use_header`."""
-        if strict and not self._schema.use_header:
-            warn_once("CsvSchemaBuilder.set_strict_headers", "it takes set_use_header() to read a header, say it first")
         return self._set(strict_headers=strict)
 
     def set_use_header(self, use: bool = True) -> CsvSchemaBuilder:

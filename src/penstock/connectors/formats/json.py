@@ -187,7 +187,7 @@ def _reader(info: TypeInformation, strict: bool, ignore: bool) -> Convert:
     """A function from what `json` parsed to a value of the type; None stays None."""
     convert = _composite_reader(info, strict, ignore) or READ.get(kind(info))
     if convert is None:
-        raise ProgramError(f"JSON has no form for {info}")
+        raise ProgramError(f"JSON has no form for {info.name}")
     return _optional(convert)
 
 
@@ -265,7 +265,7 @@ def _writer(info: TypeInformation) -> Callable[[Any], str]:
 def _scalar_writer(info: TypeInformation) -> Callable[[Any], str]:
     convert = WRITE.get(kind(info))
     if convert is None:
-        raise ProgramError(f"JSON has no form for {info}")
+        raise ProgramError(f"JSON has no form for {info.name}")
     return lambda value: _text(convert(value))
 
 

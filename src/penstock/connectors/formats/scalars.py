@@ -11,11 +11,13 @@ import binascii
 import datetime
 import json
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from penstock.connectors.formats.kinds import BYTES
+from penstock.core.time import Instant
 
 __all__ = ["READ", "WRITE", "naive_utc"]
 
@@ -87,6 +89,22 @@ def _time(text: str) -> datetime.time:
     return datetime.time.fromisoformat(text.removesuffix("Z"))
 
 
+_INSTANT = re.compile(r"(.*\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z")
+
+
+def _instant(text: str) -> Instant:
+    match = _INSTANT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a moment such as 2024-01-01T00:00:00Z")
+    moment = datetime.datetime.fromisoformat(match[1]).replace(tzinfo=datetime.UTC)
+    return Instant(round(moment.timestamp()), int((match[2] or "").ljust(9, "0")))
+
+
+def _instant_out(moment: Instant) -> str:
+    second = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=moment.seconds)
+    return f"{second.isoformat()}.{moment.nanos:09}Z"
+
+
 def _bytes(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
@@ -106,6 +124,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     "SQL_DATE": _needs_text(datetime.date.fromisoformat),
     "SQL_TIME": _needs_text(_time),
     "SQL_TIMESTAMP": _needs_text(lambda text: naive_utc(datetime.datetime.fromisoformat(text))),
+    "INSTANT": _needs_text(_instant),
     BYTES: _needs_text(_bytes),
 }
 """By kind: from a JSON value, or from text, to Python. Raises `ValueError` or `TypeError`."""
@@ -137,6 +156,7 @@ WRITE: dict[str, Callable[[Any], Any]] = {
     "SQL_DATE": _of(datetime.date, datetime.date.isoformat),
     "SQL_TIME": _of(datetime.time, lambda value: f"{value.isoformat()}Z"),
     "SQL_TIMESTAMP": _of(datetime.datetime, lambda value: f"{naive_utc(value).isoformat()}Z"),
+    "INSTANT": _of(Instant, _instant_out),
     BYTES: _of((bytes, bytearray), lambda value: base64.b64encode(value).decode()),
 }
 """By kind: from Python to a JSON scalar (`Decimal` for `BIG_DEC`). Raises `ValueError` or `TypeError`."""

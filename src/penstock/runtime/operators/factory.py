@@ -10,6 +10,8 @@ from dataclasses import replace
 from penstock.core.errors import ProgramError
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import (
+    AsyncSpec,
+    BroadcastSpec,
     CollectSpec,
     KeyedProcessSpec,
     OperatorSpec,
@@ -17,13 +19,18 @@ from penstock.core.specs import (
     SinkSpec,
     TimestampsSpec,
     TransformSpec,
+    WindowSpec,
 )
 from penstock.runtime.context import TaskContext
+from penstock.runtime.operators.asynchronous import AsyncOperator
 from penstock.runtime.operators.base import Operator
+from penstock.runtime.operators.broadcast import BroadcastOperator, KeyedBroadcastOperator
+from penstock.runtime.operators.poison import FunctionGuard, GuardedFilter, GuardedFlatMap
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.sink import CollectOperator, SinkOperator
 from penstock.runtime.operators.timestamps import TimestampsOperator
 from penstock.runtime.operators.transform import FilterOperator, FlatMapOperator, MapOperator
+from penstock.runtime.operators.windows.operator import WindowOperator
 
 __all__ = ["build_operator"]
 
@@ -37,6 +44,9 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
     TimestampsSpec: TimestampsOperator,
     ProcessSpec: ProcessOperator,
     KeyedProcessSpec: KeyedProcessOperator,
+    BroadcastSpec: lambda desc, task: (KeyedBroadcastOperator if desc.spec.is_keyed else BroadcastOperator)(desc, task),
+    WindowSpec: WindowOperator,
+    AsyncSpec: AsyncOperator,
     SinkSpec: SinkOperator,
     CollectSpec: CollectOperator,
 }
@@ -45,9 +55,21 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
 def build_operator(desc: ChainedOperator, task: TaskContext) -> Operator:
     """The live operator of a spec, with a function object of its own: subtasks in one process must not share one."""
     desc = replace(desc, spec=_own(desc))
+    if (desc.poison or task.settings.poison).guarded:
+        return _guarded(desc, task)
     if isinstance(desc.spec, TransformSpec):
         return _TRANSFORMS[desc.spec.kind](desc, task)
     return _OPERATORS[type(desc.spec)](desc, task)
+
+
+def _guarded(desc: ChainedOperator, task: TaskContext) -> Operator:
+    """An operator that goes on without records that its function raises on (F9)."""
+    if isinstance(desc.spec, TransformSpec):
+        return GuardedFilter(desc, task) if desc.spec.kind == "filter" else GuardedFlatMap(desc, task)
+    guard = FunctionGuard(getattr(desc.spec, "function", None))
+    operator = _OPERATORS[type(desc.spec)](desc, task)
+    guard.operator = operator
+    return operator
 
 
 def _own(desc: ChainedOperator) -> OperatorSpec:

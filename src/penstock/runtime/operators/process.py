@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -10,18 +11,18 @@ from penstock.core.errors import ProgramError, TimestampError
 from penstock.core.functions import KeyedProcessFunction, ProcessFunction, TimeDomain, TimerService
 from penstock.core.job import ChainedOperator
 from penstock.core.output_tag import OutputTag
-from penstock.core.specs import KeyedProcessSpec, ProcessSpec
+from penstock.core.specs import BroadcastSpec, KeyedProcessSpec, ProcessSpec
 from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
 from penstock.runtime.codec import IMMUTABLE, fix
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, not_iterable, user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Entry, Operator, Timestamps
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 
-__all__ = ["KeyedProcessOperator", "ProcessOperator"]
+__all__ = ["Context", "Emitter", "KeyedOperator", "KeyedProcessOperator", "ProcessOperator"]
 
 
-class _Emitter(Operator):
+class Emitter(Operator):
     """Gathers what a function yields: main output and `(tag, value)` pairs for side outputs."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
@@ -31,6 +32,7 @@ class _Emitter(Operator):
         self._values: list[Any] = []
         self._times: list[Any] = []
         self._side: dict[str, tuple[list[Any], list[Any]]] = {}
+        self.held: list[Any] | None = None
 
     def take(self, result: Iterable[Any], timestamp: Any) -> None:
         """Gather everything a call yielded."""
@@ -48,7 +50,10 @@ class _Emitter(Operator):
         self._times.append(timestamp)
 
     def output(self, tag: OutputTag, value: Any, timestamp: Any) -> None:
-        """Send to a side output; dropped if nobody asked for that tag."""
+        """Send to a side output; dropped if nobody asked for that tag. Held back while a guarded call lasts."""
+        if self.held is not None:
+            self.held.append((tag, self._fix(value)))
+            return
         side = self.sides.get(tag.tag_id)
         if side is None:
             return
@@ -76,6 +81,23 @@ class _Emitter(Operator):
         self.flush()
         super().forward_watermark(timestamp)
 
+    def run(self, function: Any, method: str, context: Context, values: list[Any], timestamps: Timestamps) -> None:
+        """Call a method of a function for records that have no key."""
+        call, value, result = getattr(function, method), None, None
+        try:
+            for value, stamp in zip(values, timestamps or repeat(None), strict=False):
+                context.stamp = stamp
+                result = call(value, context)
+                if result is not None:
+                    self.take(result, stamp)
+        except Exception as error:
+            raise self.failed(method, value, result, error) from error
+        self.flush()
+
+    def forward_status(self, idle: bool) -> None:
+        self.flush()
+        super().forward_status(idle)
+
     def failed(self, doing: str, record: Any, result: Any, error: Exception) -> Exception:
         if isinstance(error, TypeError) and result is not None and not hasattr(result, "__iter__"):
             return not_iterable(self.desc.name, self.desc.uid, doing, record, result)
@@ -93,7 +115,7 @@ def _or_none(times: list[Any]) -> list[Any] | None:
 class _Timers(TimerService):
     """Clocks and, where the input is keyed, timers of the current key."""
 
-    def __init__(self, operator: _Emitter, backend: KeyedBackend | None) -> None:
+    def __init__(self, operator: Emitter, backend: KeyedBackend | None) -> None:
         self._operator = operator
         self._backend = backend
 
@@ -134,10 +156,10 @@ class _Timers(TimerService):
         return whole
 
 
-class _Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
+class Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
     """The one context of an operator; what it says changes from record to record."""
 
-    def __init__(self, operator: _Emitter, backend: KeyedBackend | None) -> None:
+    def __init__(self, operator: Emitter, backend: KeyedBackend | None) -> None:
         self._operator = operator
         self._backend = backend
         self._timers = _Timers(operator, backend)
@@ -154,21 +176,22 @@ class _Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
     def get_current_key(self) -> Any:
         return self._backend.key if self._backend is not None else None
 
-    def time_domain(self) -> int:
+    def time_domain(self) -> TimeDomain:
         return self.domain
 
     def output(self, output_tag: OutputTag, value: Any) -> None:
         self._operator.output(output_tag, value, self.stamp)
 
 
-class ProcessOperator(_Emitter):
-    """A `ProcessFunction` on a stream that is not keyed."""
+class ProcessOperator(Emitter):
+    """A `ProcessFunction` on a stream that is not keyed, or a `CoProcessFunction` on two."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
-        assert isinstance(desc.spec, ProcessSpec)
-        self._function = desc.spec.function
-        self._context = _Context(self, None)
+        assert isinstance(desc.spec, ProcessSpec | BroadcastSpec)
+        self._function: Any = desc.spec.function
+        self._methods = desc.spec.methods
+        self._context = Context(self, None)
 
     def open(self) -> None:
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=False))
@@ -177,29 +200,59 @@ class ProcessOperator(_Emitter):
         self._function.close()
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
-        call, context, result = self._function.process_element, self._context, None
-        value = None
-        try:
-            for value, stamp in zip(values, timestamps or repeat(None), strict=False):
-                context.stamp = stamp
-                result = call(value, context)
-                if result is not None:
-                    self.take(result, stamp)
-        except Exception as error:
-            raise self.failed("process_element", value, result, error) from error
-        self.flush()
+        self.run(self._function, self._methods[0], self._context, values, timestamps)
+
+    def entry(self, index: int) -> Entry:
+        method = self._methods[index]
+        return lambda values, timestamps, keys: self.run(self._function, method, self._context, values, timestamps)
 
 
-class KeyedProcessOperator(_Emitter):
-    """A `KeyedProcessFunction`, with state and timers of the current key."""
+class KeyedOperator(Emitter):
+    """An operator with state and timers of keys: moves its clocks and fires what is due."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
-        assert isinstance(desc.spec, KeyedProcessSpec)
         assert task.backend is not None
-        self._function = desc.spec.function
         self._backend = task.backend
-        self._context = _Context(self, task.backend)
+
+    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
+        """Run timers; each is (timestamp, key, namespace), with its key made current."""
+        raise NotImplementedError
+
+    def watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_WATERMARK and not self.task.settings.batch_mode:
+            self.processing_time(self.task.clock.now_ms())
+        self.current_watermark = timestamp
+        self._fire(TimeDomain.EVENT_TIME, self._backend.due(EVENT, timestamp))
+        if timestamp == MAX_WATERMARK:
+            self._end_processing_time()
+        self.forward_watermark(timestamp)
+
+    def _end_processing_time(self) -> None:
+        """Pending processing-time timers are dropped at the end of input; in BATCH mode they fire (T4)."""
+        pending = self._backend.due(PROCESSING, MAX_TIMESTAMP)
+        if self.task.settings.batch_mode:
+            self._fire(TimeDomain.PROCESSING_TIME, pending)
+            self._fire(TimeDomain.EVENT_TIME, self._backend.due(EVENT, MAX_WATERMARK))
+            return
+        for _ in pending:
+            pass
+
+    def processing_time(self, now_ms: int) -> None:
+        if self._backend.earliest(PROCESSING) <= now_ms:
+            self._fire(TimeDomain.PROCESSING_TIME, self._backend.due(PROCESSING, now_ms))
+            self.flush()
+
+
+class KeyedProcessOperator(KeyedOperator):
+    """A `KeyedProcessFunction` or `KeyedCoProcessFunction`, with state and timers of the current key."""
+
+    def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
+        super().__init__(desc, task)
+        assert isinstance(desc.spec, KeyedProcessSpec | BroadcastSpec)
+        self._function: Any = desc.spec.function
+        self._methods = desc.spec.methods
+        self._context = Context(self, task.backend)
 
     def open(self) -> None:
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=True))
@@ -208,8 +261,14 @@ class KeyedProcessOperator(_Emitter):
         self._function.close()
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        self._process(self._methods[0], values, timestamps, keys)
+
+    def entry(self, index: int) -> Entry:
+        return partial(self._process, self._methods[index])
+
+    def _process(self, method: str, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "a keyed operator got records without keys"
-        call, context, limit = self._function.process_element, self._context, self._limit
+        call, context, limit = getattr(self._function, method), self._context, self._limit
         backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
         out, times = self._values, self._times
         value = result = context.stamp = None
@@ -240,32 +299,17 @@ class KeyedProcessOperator(_Emitter):
                         self.flush_main()
                         out, times = self._values, self._times
         except Exception as error:
-            raise self.failed("process_element", value, result, error) from error
+            raise self.failed(method, value, result, error) from error
         self.flush()
 
-    def watermark(self, timestamp: int) -> None:
-        if timestamp == MAX_WATERMARK:
-            self.processing_time(self.task.clock.now_ms())
-        self.current_watermark = timestamp
-        self._fire(TimeDomain.EVENT_TIME, self._backend.due(EVENT, timestamp))
-        if timestamp == MAX_WATERMARK:
-            for _ in self._backend.due(PROCESSING, MAX_TIMESTAMP):
-                pass  # pending processing-time timers are dropped at the end of input (T4)
-        self.forward_watermark(timestamp)
-
-    def processing_time(self, now_ms: int) -> None:
-        if self._backend.earliest(PROCESSING) <= now_ms:
-            self._fire(TimeDomain.PROCESSING_TIME, self._backend.due(PROCESSING, now_ms))
-            self.flush()
-
-    def _fire(self, domain: int, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
         call, context, result, timestamp = self._function.on_timer, self._context, None, 0
         try:
             for timestamp, _, _ in due:
                 context.domain, context.stamp = domain, timestamp
                 result = call(timestamp, context)
                 if result is not None:
-                    self.take(result, timestamp if domain == TimeDomain.EVENT_TIME else None)
+                    self.take(result, timestamp if domain is TimeDomain.EVENT_TIME else None)
         except Exception as error:
             what = f"timer {timestamp} of key {describe(self._backend.key)}"
             raise self.failed("on_timer", what, result, error) from error

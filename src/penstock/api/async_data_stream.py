@@ -1,0 +1,91 @@
+"""Asynchronous functions on a stream (O5)."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from penstock.api.data_stream import DataStream
+from penstock.core.async_function import NO_RETRY_STRATEGY, AsyncFunction, AsyncRetryStrategy, NoRetryStrategy
+from penstock.core.errors import ProgramError
+from penstock.core.specs import AsyncSpec
+from penstock.core.time import Duration, Time
+from penstock.core.types import TypeInformation
+
+__all__ = ["AsyncDataStream"]
+
+
+class AsyncDataStream:
+    """Applies an `AsyncFunction`: up to `capacity` calls are under way at a time.
+
+    Ordered: results leave in the order of their records. Unordered: as calls end, though never past a watermark.
+    """
+
+    @staticmethod
+    def unordered_wait(
+        data_stream: DataStream[Any],
+        async_function: AsyncFunction,
+        timeout: Time,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        return _wait(data_stream, async_function, timeout, capacity, False, NO_RETRY_STRATEGY)
+
+    @staticmethod
+    def unordered_wait_with_retry(
+        data_stream: DataStream[Any],
+        async_function: AsyncFunction,
+        timeout: Time,
+        async_retry_strategy: AsyncRetryStrategy,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        return _wait(data_stream, async_function, timeout, capacity, False, async_retry_strategy)
+
+    @staticmethod
+    def ordered_wait(
+        data_stream: DataStream[Any],
+        async_function: AsyncFunction,
+        timeout: Time,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        return _wait(data_stream, async_function, timeout, capacity, True, NO_RETRY_STRATEGY)
+
+    @staticmethod
+    def ordered_wait_with_retry(
+        data_stream: DataStream[Any],
+        async_function: AsyncFunction,
+        timeout: Time,
+        async_retry_strategy: AsyncRetryStrategy,
+        capacity: int = 100,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        return _wait(data_stream, async_function, timeout, capacity, True, async_retry_strategy)
+
+
+def _wait(
+    stream: DataStream[Any],
+    function: AsyncFunction,
+    timeout: Time | Duration,
+    capacity: int,
+    ordered: bool,
+    retry: AsyncRetryStrategy,
+) -> DataStream[Any]:
+    timeout_ms = timeout.to_milliseconds()
+    _check(function, timeout_ms, capacity, retry)
+    return stream._add("Async Wait", AsyncSpec(function, timeout_ms, capacity, ordered, retry))
+
+
+def _check(function: AsyncFunction, timeout_ms: int, capacity: int, retry: AsyncRetryStrategy) -> None:
+    name = type(function).__name__
+    if not isinstance(function, AsyncFunction) or not inspect.iscoroutinefunction(function.async_invoke):
+        raise ProgramError(f"{name}: an AsyncFunction is needed whose async_invoke is declared with 'async def'")
+    if not isinstance(retry, AsyncRetryStrategy) or retry.get_retry_predicate() is None:
+        raise ProgramError(
+            f"{name}: an AsyncRetryStrategy with a retry predicate is needed, got {type(retry).__name__}"
+        )
+    if not isinstance(retry, NoRetryStrategy) and timeout_ms <= 0:
+        raise ProgramError(f"{name}: retries need a time-out greater than zero, got {timeout_ms} ms")
+    if not isinstance(capacity, int) or capacity < 1:
+        raise ProgramError(f"{name}: the capacity must be a whole number of at least 1, got {capacity!r}")

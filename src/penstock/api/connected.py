@@ -1,0 +1,149 @@
+"""Two streams as the inputs of one operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+from penstock.api.data_stream import DataStream, KeyedStream
+from penstock.api.draft import Feed
+from penstock.api.wrap import CoTransform
+from penstock.core.co_functions import (
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+)
+from penstock.core.errors import ProgramError
+from penstock.core.functions import KeySelector
+from penstock.core.specs import BroadcastSpec, KeyedProcessSpec, OperatorSpec, ProcessSpec
+from penstock.core.state import MapStateDescriptor
+from penstock.core.types import TypeInformation
+
+__all__ = ["BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams", "connect"]
+
+_BOTH = ("process_element1", "process_element2")
+
+
+def connect(first: DataStream[Any], second: DataStream[Any] | BroadcastStream) -> Any:
+    """What `DataStream.connect` gives: depends on the other stream."""
+    if isinstance(second, BroadcastStream):
+        return BroadcastConnectedStream(first, second, second.broadcast_state_descriptors)
+    if not isinstance(second, DataStream):
+        raise TypeError(f"connect() takes a DataStream or a BroadcastStream, got {type(second).__name__}")
+    return ConnectedStreams(first, second)
+
+
+def _feeds(stream: DataStream[Any], index: int) -> tuple[Feed, ...]:
+    return tuple(replace(feed, input=index) for feed in stream._feeds)
+
+
+def _add(first: DataStream[Any], second: DataStream[Any], name: str, spec: OperatorSpec) -> DataStream[Any]:
+    env = first.get_execution_environment()
+    if second.get_execution_environment() is not env:
+        raise ProgramError("connect() joins two streams of one environment; these belong to different ones")
+    return DataStream(env, (Feed(env._draft(name, spec, (*_feeds(first, 0), *_feeds(second, 1)))),))
+
+
+class ConnectedStreams:
+    """Two streams, of different types perhaps, that one operator sees; keyed alike they share state per key."""
+
+    def __init__(self, stream1: DataStream[Any], stream2: DataStream[Any]) -> None:
+        self.stream1, self.stream2 = stream1, stream2
+
+    def key_by(
+        self,
+        key_selector1: Callable[[Any], Any] | KeySelector,
+        key_selector2: Callable[[Any], Any] | KeySelector,
+        key_type: TypeInformation | None = None,
+    ) -> ConnectedStreams:
+        """Key both streams; equal keys of either meet in the same subtask."""
+        return ConnectedStreams(
+            self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
+        )
+
+    def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> DataStream[Any]:
+        """One record in, one out."""
+        if not isinstance(func, CoMapFunction):
+            raise TypeError(f"map() on connected streams takes a CoMapFunction, got {type(func).__name__}")
+        return self._process("Co-Map", CoTransform(func))
+
+    def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> DataStream[Any]:
+        """One record in, any number out."""
+        if not isinstance(func, CoFlatMapFunction):
+            raise TypeError(f"flat_map() on connected streams takes a CoFlatMapFunction, got {type(func).__name__}")
+        return self._process("Co-Flat Map", CoTransform(func))
+
+    def process(
+        self, func: CoProcessFunction | KeyedCoProcessFunction, output_type: TypeInformation | None = None
+    ) -> DataStream[Any]:
+        """See the records of both, with timestamp and clocks; keyed, with state and timers."""
+        wanted = KeyedCoProcessFunction if self._is_keyed_stream() else CoProcessFunction
+        if not isinstance(func, wanted):
+            keyed = "keyed" if self._is_keyed_stream() else "not keyed"
+            raise TypeError(
+                f"process() on connected streams that are {keyed} takes a {wanted.__name__}, got {type(func).__name__}"
+            )
+        return self._process("Co-Process", func)
+
+    def _process(self, name: str, function: Any) -> DataStream[Any]:
+        if self._is_keyed_stream():
+            return _add(self.stream1, self.stream2, f"Keyed {name}", KeyedProcessSpec(function, _BOTH))
+        return _add(self.stream1, self.stream2, name, ProcessSpec(function, _BOTH))
+
+    def _is_keyed_stream(self) -> bool:
+        keyed = [isinstance(s, KeyedStream) for s in (self.stream1, self.stream2)]
+        if any(keyed) and not all(keyed):
+            raise ProgramError(
+                "connect() of a keyed and a plain stream: key both, with key_by on each or with "
+                "key_by(selector1, selector2) on the connected streams, or neither"
+            )
+        return all(keyed)
+
+
+class BroadcastStream:
+    """A stream whose records go to every subtask, with the maps it may fill; made by `broadcast(descriptor, …)`."""
+
+    def __init__(
+        self, input_stream: DataStream[Any], broadcast_state_descriptors: Iterable[MapStateDescriptor]
+    ) -> None:
+        self.input_stream = input_stream
+        self.broadcast_state_descriptors = list(broadcast_state_descriptors)
+        for descriptor in self.broadcast_state_descriptors:
+            if not isinstance(descriptor, MapStateDescriptor):
+                raise TypeError(f"broadcast() takes MapStateDescriptors, got {type(descriptor).__name__}")
+
+
+class BroadcastConnectedStream:
+    """A stream, keyed or not, together with a broadcast one."""
+
+    def __init__(
+        self,
+        non_broadcast_stream: DataStream[Any],
+        broadcast_stream: BroadcastStream,
+        broadcast_state_descriptors: Iterable[MapStateDescriptor],
+    ) -> None:
+        self.non_broadcast_stream = non_broadcast_stream
+        self.broadcast_stream = broadcast_stream
+        self.broadcast_state_descriptors = list(broadcast_state_descriptors)
+
+    def process(
+        self,
+        func: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """Apply what is broadcast to the records of the other stream."""
+        keyed = isinstance(self.non_broadcast_stream, KeyedStream)
+        wanted = KeyedBroadcastProcessFunction if keyed else BroadcastProcessFunction
+        if not isinstance(func, wanted):
+            raise TypeError(
+                f"process() on a {'keyed' if keyed else 'plain'} stream connected with a broadcast one takes a "
+                f"{wanted.__name__}, got {type(func).__name__}"
+            )
+        names = tuple(d.get_name() for d in self.broadcast_state_descriptors)
+        name = "Keyed-Co-Process-Broadcast" if keyed else "Co-Process-Broadcast"
+        spec = BroadcastSpec(func, names, keyed)
+        return _add(self.non_broadcast_stream, self.broadcast_stream.input_stream, name, spec)

@@ -1,0 +1,17 @@
+"""Public names on PyFlink's path `pyflink.datastream.data_stream`."""
+
+from penstock.api.cached import CachedDataStream
+from penstock.api.collect import CloseableIterator
+from penstock.api.connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
+from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
+
+__all__ = [
+    "BroadcastConnectedStream",
+    "BroadcastStream",
+    "CachedDataStream",
+    "CloseableIterator",
+    "ConnectedStreams",
+    "DataStream",
+    "DataStreamSink",
+    "KeyedStream",
+]

@@ -1,0 +1,135 @@
+"""Asynchronous calls: many under way at a time, none left when a batch ends (O5)."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterator, Sequence
+from itertools import repeat
+from typing import Any
+
+from penstock.core.clock import pause_ms
+from penstock.core.job import ChainedOperator
+from penstock.core.specs import AsyncSpec
+from penstock.runtime.context import LiveRuntimeContext, TaskContext
+from penstock.runtime.failures import not_iterable, user_failure
+from penstock.runtime.operators.base import Timestamps
+from penstock.runtime.operators.poison import poisoned
+from penstock.runtime.operators.process import Emitter
+
+__all__ = ["AsyncOperator"]
+
+
+class _Failed(Exception):
+    """Carries the record of a call that failed."""
+
+    def __init__(self, record: Any, error: Exception) -> None:
+        super().__init__(record)
+        self.record, self.error = record, error
+
+
+class AsyncOperator(Emitter):
+    """Waits for all calls of a chunk before it takes the next, so that no watermark overtakes a record."""
+
+    def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
+        super().__init__(desc, task)
+        assert isinstance(desc.spec, AsyncSpec)
+        self._spec = desc.spec
+        self._function = desc.spec.function
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def open(self) -> None:
+        self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=False))
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name=f"async-{self.desc.name}", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        if self._loop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+            self._loop = self._thread = None
+        self._function.close()
+
+    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        stamps = list(timestamps) if timestamps is not None else list(repeat(None, len(values)))
+        try:
+            made = self._wait(self._all(values))
+        except _Failed as failed:
+            raise user_failure(
+                self.desc.name, self.desc.uid, "async_invoke", failed.record, failed.error
+            ) from failed.error
+        for index, result in sorted(made, key=_index) if self._spec.ordered else made:
+            if isinstance(result, _Failed):
+                poisoned(self.poison, values[index], stamps[index], result.error)
+            elif result is not None:
+                self._take_result(values[index], result, stamps[index])
+        self.flush()
+
+    def _take_result(self, value: Any, result: Any, stamp: Any) -> None:
+        if not isinstance(result, list | tuple):
+            raise not_iterable(self.desc.name, self.desc.uid, "async_invoke", value, result)
+        self.take(result, stamp)
+
+    def _wait(self, work: Coroutine[Any, Any, list[tuple[int, Any]]]) -> list[tuple[int, Any]]:
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    async def _all(self, values: list[Any]) -> list[tuple[int, Any]]:
+        """Results with the index of their record, in the order in which the calls ended."""
+        ended: list[tuple[int, Any]] = []
+        todo = iter(enumerate(values))
+        lanes = min(self._spec.capacity, len(values))
+        tasks = [asyncio.ensure_future(self._lane(todo, ended)) for _ in range(lanes)]
+        try:
+            await asyncio.gather(*tasks)
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+        return ended
+
+    async def _lane(self, todo: Iterator[tuple[int, Any]], ended: list[tuple[int, Any]]) -> None:
+        for index, value in todo:
+            try:
+                ended.append((index, await self._one(value)))
+            except Exception as error:
+                failed = _Failed(value, error)
+                if self.poison is None:
+                    raise failed from error
+                ended.append((index, failed))
+
+    async def _one(self, value: Any) -> Any:
+        """One record, its retries included, within the time-out."""
+        limit_ms = self._spec.timeout_ms
+        clock = asyncio.timeout(limit_ms / 1000 if limit_ms > 0 else None)
+        try:
+            async with clock:
+                return await self._tries(value)
+        except TimeoutError:
+            if not clock.expired():
+                raise
+        return self._function.timeout(value)
+
+    async def _tries(self, value: Any) -> Any:
+        retry = self._spec.retry
+        predicate = retry.get_retry_predicate()
+        again_on_result, again_on_error = predicate.result_predicate(), predicate.exception_predicate()
+        attempt = 1
+        while True:
+            try:
+                result = await self._function.async_invoke(value)
+                if again_on_result is None or not again_on_result(result) or not retry.can_retry(attempt):
+                    return result
+            except Exception as error:
+                if again_on_error is None or not again_on_error(error) or not retry.can_retry(attempt):
+                    raise
+            await pause_ms(retry.get_backoff_time_millis(attempt))
+            attempt += 1
+
+
+def _index(pair: tuple[int, Any]) -> int:
+    return pair[0]

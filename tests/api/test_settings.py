@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from penstock.common import ConfigOptions, Configuration, Duration, ExecutionConfig, Time, Types, WatermarkStrategy
+from penstock.common import (
+    ConfigOptions,
+    Configuration,
+    Duration,
+    Encoder,
+    ExecutionConfig,
+    Time,
+    Types,
+    WatermarkStrategy,
+)
 from penstock.core.compat import NO_EFFECT, CompatibilityWarning, forget_warnings, warn_about_settings, warn_once
 from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.execution_config import global_job_parameters
@@ -32,8 +41,21 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
     TimeDomain,
 )
+from penstock.datastream.connectors.file_system import (
+    FileCompactor,
+    FileCompactStrategy,
+    FileSink,
+    FileSource,
+    FileSplitAssignerProvider,
+    RollingPolicy,
+    StreamFormat,
+)
+from penstock.datastream.formats.csv import CsvSchema
+from penstock.datastream.formats.orc import OrcBulkWriters
+from penstock.datastream.formats.parquet import ParquetBulkWriters, ParquetColumnarRowInputFormat
 from penstock.datastream.state import StateTtlConfig
 from penstock.launch import launch, plan_options
+from penstock.table import DataTypes
 
 
 @pytest.fixture(autouse=True)
@@ -190,12 +212,17 @@ def test_what_rocksdb_has_is_asked_for_in_silence() -> None:
 # -- settings without one -----------------------------------------------------------------------------
 
 
+def file_sink() -> Any:
+    return FileSink.for_row_format("/tmp/out", Encoder.simple_string_encoder())
+
+
 def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
     """For every setting of the registry, the calls that make it."""
     env = environment()
     config, checkpoints, stream = env.get_config(), env.get_checkpoint_config(), env.from_collection([1])
     rocks, group = EmbeddedRocksDBStateBackend(), SlotSharingGroup.builder("g").build()
     prefix = "execution.checkpointing."
+    hadoop = Configuration({"fs.s3a.endpoint": "x"})
     return {
         "execution.buffer-timeout.interval": (lambda: env.set_buffer_timeout(10),),
         "StateTtlConfig.cleanup_in_rocksdb_compact_filter": (
@@ -254,6 +281,8 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
             lambda: stream.slot_sharing_group(group),
             lambda: stream.print().slot_sharing_group("g"),
         ),
+        "CsvSchemaBuilder.set_strict_headers": (lambda: CsvSchema.builder().set_strict_headers().build(),),
+        "DataTypes.nullable": (lambda: DataTypes.INT(nullable=False),),
         "EmbeddedRocksDBStateBackend.set_db_storage_paths": (lambda: rocks.set_db_storage_paths("/a", "/b"),),
         "EmbeddedRocksDBStateBackend.set_number_of_transfer_threads": (
             lambda: rocks.set_number_of_transfer_threads(2),
@@ -262,6 +291,25 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
         "EmbeddedRocksDBStateBackend.set_predefined_options": (
             lambda: rocks.set_predefined_options(PredefinedOptions.FLASH_SSD_OPTIMIZED),
         ),
+        "FileSink.enable_compact": (
+            lambda: file_sink().enable_compact(
+                FileCompactStrategy.builder().set_size_threshold(9).build(), FileCompactor.identical_file_compactor()
+            ),
+        ),
+        "FileSink.with_bucket_check_interval": (lambda: file_sink().with_bucket_check_interval(5),),
+        "FileSourceBuilder.set_split_assigner": (
+            lambda: FileSource.for_record_stream_format(StreamFormat.text_line_format(), "x").set_split_assigner(
+                FileSplitAssignerProvider.locality_aware_split_assigner()
+            ),
+        ),
+        "OrcBulkWriters.hadoop_config": (lambda: OrcBulkWriters.for_row_type(DataTypes.ROW(), None, hadoop),),
+        "OrcBulkWriters.writer_properties": (lambda: OrcBulkWriters.for_row_type(DataTypes.ROW(), hadoop),),
+        "ParquetBulkWriters.hadoop_config": (lambda: ParquetBulkWriters.for_row_type(DataTypes.ROW(), hadoop),),
+        "ParquetColumnarRowInputFormat.hadoop_config": (
+            lambda: ParquetColumnarRowInputFormat(DataTypes.ROW(), hadoop),
+        ),
+        "RollingPolicy.inactivity_interval": (lambda: RollingPolicy.default_rolling_policy(inactivity_interval=5),),
+        "RollingPolicy.rollover_interval": (lambda: RollingPolicy.default_rolling_policy(rollover_interval=5),),
         "StateBackend.using_asynchronous_snapshots": (
             lambda: MemoryStateBackend(using_asynchronous_snapshots=True),
             lambda: FsStateBackend("/c", using_asynchronous_snapshots=False),

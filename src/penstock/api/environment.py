@@ -10,6 +10,8 @@ from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream
 from penstock.api.draft import Draft, Feed, freeze
 from penstock.api.settings import Settings
+from penstock.connectors.file_source import FileSource, StreamFormat
+from penstock.connectors.formats.files import InputFormat
 from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
 from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
@@ -62,6 +64,18 @@ class StreamExecutionEnvironment(Settings):
         if not isinstance(source, Source):
             raise TypeError(f"from_source() takes a Source, got {type(source).__name__}")
         return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy))._typed(type_info)
+
+    def read_text_file(self, path: str, charset_name: str = "UTF-8") -> DataStream[str]:
+        """The lines of a file, of the files below a folder, or of those that match a pattern."""
+        lines = StreamFormat.text_line_format(charset_name)
+        return self._add_source(FileSource.for_record_stream_format(lines, path).build(), "Source: Text File")
+
+    def create_input(self, input_format: InputFormat, type_info: TypeInformation | None = None) -> DataStream[Any]:
+        """A stream of the records that an input format reads."""
+        if not isinstance(input_format, InputFormat):
+            raise TypeError(f"create_input() takes an InputFormat, got {type(input_format).__name__}")
+        source = FileSource(input_format.file_format, (input_format.path,))
+        return self._add_source(source, "Source: Input Format")._typed(type_info)
 
     def _add_source(self, source: Source, name: str, strategy: WatermarkStrategy | None = None) -> DataStream[Any]:
         return DataStream(self, (Feed(self._draft(name, SourceSpec(source, strategy), ())),))

@@ -1,6 +1,15 @@
 """Public names on PyFlink's path `pyflink.common`."""
 
-from penstock.connectors.file_sink import Encoder
+from penstock.connectors.encoders import Encoder
+from penstock.connectors.formats.avro import AvroRowDeserializationSchema, AvroRowSerializationSchema
+from penstock.connectors.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
+from penstock.connectors.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
+from penstock.connectors.formats.schemas import (
+    ByteArraySchema,
+    DeserializationSchema,
+    SerializationSchema,
+    SimpleStringSchema,
+)
 from penstock.core.client import JobClient, JobExecutionResult, JobID, JobStatus
 from penstock.core.config import Configuration
 from penstock.core.config_options import ConfigOption, ConfigOptions
@@ -15,10 +24,16 @@ from penstock.core.types import TypeInformation, Types
 from penstock.core.watermark import WatermarkStrategy
 
 __all__ = [
+    "AvroRowDeserializationSchema",
+    "AvroRowSerializationSchema",
+    "ByteArraySchema",
     "CompletableFuture",
     "ConfigOption",
     "ConfigOptions",
     "Configuration",
+    "CsvRowDeserializationSchema",
+    "CsvRowSerializationSchema",
+    "DeserializationSchema",
     "Duration",
     "Encoder",
     "ExecutionConfig",
@@ -28,10 +43,14 @@ __all__ = [
     "JobExecutionResult",
     "JobID",
     "JobStatus",
+    "JsonRowDeserializationSchema",
+    "JsonRowSerializationSchema",
     "RestartStrategies",
     "RestartStrategyConfiguration",
     "Row",
     "RowKind",
+    "SerializationSchema",
+    "SimpleStringSchema",
     "Time",
     "TypeInformation",
     "TypeSerializer",

@@ -19,6 +19,8 @@ _KRYO = "records are pickled; there are no JVM serializers"
 _SLOTS = "Spark places tasks; a stage's subtasks run on any executor"
 _ROCKS = "state lives in Spark's RocksDB store; tune it with spark.sql.streaming.stateStore.rocksdb.*"
 _THREADS = "Spark chooses how files are copied"
+_HADOOP = "files are read and written without Hadoop"
+_ROLLED = "files are closed at the end of every micro-batch"
 _PROCESSES = "it is about Flink's own processes; Spark's are set with spark.*"
 
 NO_EFFECT: dict[str, str] = {
@@ -73,10 +75,23 @@ NO_EFFECT: dict[str, str] = {
     ),
     "DataStream.set_uid_hash": "state is matched by uid alone: give the operator its old uid",
     "DataStream.slot_sharing_group": _SLOTS,
+    "CsvSchemaBuilder.set_strict_headers": "without set_use_header() no header is read",
+    "DataTypes.nullable": "a column may hold None",
     "EmbeddedRocksDBStateBackend.set_db_storage_paths": "Spark's local directories hold the working state",
     "EmbeddedRocksDBStateBackend.set_number_of_transfer_threads": _THREADS,
     "EmbeddedRocksDBStateBackend.set_options": _ROCKS,
     "EmbeddedRocksDBStateBackend.set_predefined_options": _ROCKS,
+    "FileSink.enable_compact": (
+        "files are published as they were written; for fewer files take a lower sink parallelism or longer batches"
+    ),
+    "FileSink.with_bucket_check_interval": _ROLLED,
+    "FileSourceBuilder.set_split_assigner": "Spark places the tasks that read",
+    "OrcBulkWriters.hadoop_config": _HADOOP,
+    "OrcBulkWriters.writer_properties": "of ORC's own orc.compress, orc.stripe.size and orc.row.index.stride are known",
+    "ParquetBulkWriters.hadoop_config": _HADOOP,
+    "ParquetColumnarRowInputFormat.hadoop_config": _HADOOP,
+    "RollingPolicy.inactivity_interval": _ROLLED,
+    "RollingPolicy.rollover_interval": _ROLLED,
     "StateBackend.using_asynchronous_snapshots": f"{_MICRO_BATCH}: state is written when the batch ends",
     "StateTtlConfig.cleanup_in_rocksdb_compact_filter": (
         "the store does not know single entries; expired ones are removed by sweeps (see cleanup_incrementally)"

@@ -74,7 +74,13 @@ class SinkOperator(Operator):
         if self._writer is None:
             task = self.task
             self._writer = self._sink.create_writer(
-                WriterInitContext(task.subtask, task.parallelism, task.batch.batch_id, task.attempt_id)
+                WriterInitContext(
+                    task.subtask,
+                    task.parallelism,
+                    task.batch.batch_id,
+                    task.attempt_id,
+                    task.batch.processing_time_ms,
+                )
             )
         return self._writer
 

@@ -177,7 +177,10 @@ class _Continuous(_Quiet):
         return True
 
     def _schedule(self, time: int, window: Any, state: Any, register: Callable[[int], None]) -> None:
-        upcoming = min(time + self.interval, window.max_timestamp())
+        """At the next interval, or at the end of the window if that comes first."""
+        upcoming = time + self.interval
+        if time < window.max_timestamp():
+            upcoming = min(upcoming, window.max_timestamp())
         state.add(upcoming)
         register(upcoming)
 
@@ -186,8 +189,7 @@ class _Continuous(_Quiet):
         if state.get() != time:
             return False
         state.clear()
-        if time < window.max_timestamp():
-            self._schedule(time, window, state, register)
+        self._schedule(time, window, state, register)
         return True
 
     def _merge(self, ctx: Trigger.OnMergeContext, register: Callable[[int], None]) -> None:
@@ -231,7 +233,7 @@ class ContinuousEventTimeTrigger(_Continuous):
 
 
 class ContinuousProcessingTimeTrigger(_Continuous):
-    """Fires at every full interval of processing time."""
+    """Fires at every full interval of processing time, also for event-time windows, whose end the clock knows not."""
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
         state = ctx.get_partitioned_state(self._next)

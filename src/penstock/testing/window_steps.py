@@ -62,13 +62,13 @@ def _counting(argument: Any) -> WindowAssigner:
 
 
 def _timed(cls: Any, kind: str, argument: Any, offset: int, function: Make) -> WindowAssigner:
-    arguments = {
+    arguments: dict[str, Callable[[], tuple[Any, ...]]] = {
         "tumbling": lambda: (argument, offset),
         "sliding": lambda: (*argument, offset),
         "session": lambda: (argument,),
         "session_by": lambda: (function(argument),),
-    }[kind]()
-    found: WindowAssigner = cls(*arguments)
+    }
+    found: WindowAssigner = cls(*arguments[kind]())
     return found
 
 

@@ -143,6 +143,7 @@ class Oracle:
             yield window.upcoming
             window.upcoming = min(window.upcoming + self.number, window.last)
         if before < window.last <= to:
+            window.upcoming = None
             yield window.last
 
     def _cleanup(self, window: Window) -> int:

@@ -222,9 +222,11 @@ class ContinuousEventTimeTrigger(_Continuous):
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
-        if time == window.max_timestamp() or self._tick(time, window, ctx, ctx.register_event_time_timer):
+        if time == window.max_timestamp():
+            self._clear(ctx, ctx.delete_event_time_timer)
             return TriggerResult.FIRE
-        return TriggerResult.CONTINUE
+        fires = self._tick(time, window, ctx, ctx.register_event_time_timer)
+        return TriggerResult.FIRE if fires else TriggerResult.CONTINUE
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
         self._merge(ctx, ctx.register_event_time_timer)

@@ -96,6 +96,8 @@ def plan_options(conf: Configuration, host: str, parallelism: int, max_paralleli
         page_bytes=conf.get_integer("penstock.state.page-bytes", 12 << 10),
         state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", 256 << 20),
         sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", 256 << 20),
+        source_buffer_records=conf.get_integer("penstock.source.buffer-records", 65_536),
+        source_cancel_timeout_ms=conf.get_integer("penstock.source.cancel-timeout-ms", 5_000),
         job_parameters=conf.to_dict(),
     )
     chaining = conf.get_boolean("pipeline.operator-chaining.enabled", True)
@@ -143,19 +145,30 @@ class _LocalClient(JobClient):
 
     def cancel(self) -> None:
         self._status = JobStatus.CANCELED
+        self._job.stop()
 
     def wait(self) -> JobExecutionResult:
         started_ms = self._job.clock.now_ms()
-        try:
-            self._job.run()
-        except BaseException:
-            self._status = JobStatus.FAILED
-            raise
-        self._status = JobStatus.FINISHED
+        for _ in self._steps():
+            pass
         return JobExecutionResult(
             self._job.plan.name, "local", self._job.clock.now_ms() - started_ms, self._job.batch_id
         )
 
+    def _steps(self) -> Iterator[None]:
+        try:
+            yield from self._job.steps()
+        except GeneratorExit:
+            raise
+        except BaseException:
+            self._status = JobStatus.FAILED
+            raise
+        if self._status is JobStatus.RUNNING:
+            self._status = JobStatus.FINISHED
+
     def results(self, name: str) -> Iterator[Any]:
-        self.wait()
-        yield from self._job.results.get(name, [])
+        given = 0
+        for _ in self._steps():
+            found = self._job.results.get(name, [])
+            yield from found[given:]
+            given = len(found)

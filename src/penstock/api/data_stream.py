@@ -32,8 +32,10 @@ from penstock.core.partition import (
     Shuffle,
 )
 from penstock.core.sink import Sink
+from penstock.core.sink_function import SinkFunction
 from penstock.core.specs import (
     CollectSpec,
+    FunctionSinkSpec,
     KeyedProcessSpec,
     OperatorSpec,
     ProcessSpec,
@@ -210,11 +212,26 @@ class DataStream(_Named, Generic[T]):
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """Write to a two-phase sink."""
+        if isinstance(sink, SinkFunction):
+            raise TypeError(f"sink_to() takes a Sink, got {type(sink).__name__}, a SinkFunction: use add_sink()")
         return self._add_sink("Writer", SinkSpec(_instance(sink, Sink, "sink_to()")))
+
+    def add_sink(self, sink_func: SinkFunction | Callable[[T], Any]) -> DataStreamSink:
+        """Call a function for each record as it comes: at-least-once, since a batch that failed is run again."""
+        if isinstance(sink_func, Sink):
+            raise TypeError(f"add_sink() takes a SinkFunction, got {type(sink_func).__name__}, a Sink: use sink_to()")
+        if not isinstance(sink_func, SinkFunction) and (isinstance(sink_func, Function) or not callable(sink_func)):
+            raise TypeError(f"add_sink() takes a SinkFunction or a function, got {type(sink_func).__name__}")
+        return self._add_sink("Sink: Unnamed", FunctionSinkSpec(sink_func))
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print every record on the driver's standard output, with its subtask where there are several."""
         return self._add_sink("Print to Std. Out", CollectSpec(self._env._next_name(), True, sink_identifier or ""))
+
+    def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """As `print`, on the driver's standard error."""
+        spec = CollectSpec(self._env._next_name(), True, sink_identifier or "", to_err=True)
+        return self._add_sink("Print to Std. Err", spec)
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream
 from penstock.api.draft import Draft, Feed, freeze
 from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
+from penstock.connectors.socket_source import SocketTextStreamFunction
 from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
 from penstock.core.errors import ProgramError
 from penstock.core.source import Source
+from penstock.core.source_function import FunctionSource, SourceFunction
 from penstock.core.specs import OperatorSpec, SourceSpec
 from penstock.core.types import TypeInformation
 from penstock.core.watermark import NoWatermarks, WatermarkStrategy
@@ -101,6 +104,30 @@ class StreamExecutionEnvironment:
             raise TypeError(f"from_source() takes a Source, got {type(source).__name__}")
         return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy))
 
+    def add_source(
+        self,
+        source_func: SourceFunction,
+        source_name: str = "Custom Source",
+        type_info: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """A stream of what a function emits by itself. It cannot rewind: at-most-once (F7)."""
+        if not isinstance(source_func, SourceFunction):
+            raise TypeError(
+                f"add_source() takes a SourceFunction, got {type(source_func).__name__}: a Source goes to from_source()"
+            )
+        return self._add_source(FunctionSource(source_func), f"Source: {source_name}")
+
+    def socket_text_stream(
+        self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0
+    ) -> DataStream[str]:
+        """Text received on a socket, cut at `delimiter`; at-most-once.
+
+        When the server closes the connection the stream ends, unless fewer than `max_retry` connections were
+        lost (−1: however many): then it connects again. A server that cannot be reached fails the job.
+        """
+        function = SocketTextStreamFunction(hostname, port, delimiter, max_retry)
+        return self.add_source(function, "Socket Stream")
+
     def _add_source(self, source: Source, name: str, strategy: WatermarkStrategy | None = None) -> DataStream[Any]:
         return DataStream(self, (Feed(self._draft(name, SourceSpec(source, strategy), ())),))
 
@@ -137,7 +164,7 @@ class StreamExecutionEnvironment:
         if limit is None:
             return results
         with results:
-            return [value for value, _ in zip(results, range(limit), strict=False)]
+            return list(islice(results, limit))
 
     def _draft(self, name: str, spec: OperatorSpec, inputs: Sequence[Feed]) -> Draft:
         self._order += 1

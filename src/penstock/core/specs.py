@@ -13,6 +13,7 @@ from penstock.core.watermark import WatermarkStrategy
 
 __all__ = [
     "CollectSpec",
+    "FunctionSinkSpec",
     "KeyedProcessSpec",
     "OperatorSpec",
     "ProcessSpec",
@@ -106,12 +107,24 @@ class SinkSpec(OperatorSpec):
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionSinkSpec(OperatorSpec):
+    """A `SinkFunction`, or a plain function of one record."""
+
+    function: Any
+
+    @property
+    def is_sink(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class CollectSpec(OperatorSpec):
     """Brings records back to the driver: `print` and `execute_and_collect`."""
 
     name: str
     printing: bool
     prefix: str = ""
+    to_err: bool = False
 
     @property
     def stateless(self) -> bool:

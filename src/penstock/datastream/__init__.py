@@ -19,8 +19,17 @@ from penstock.core.functions import (
     TimerService,
 )
 from penstock.core.output_tag import OutputTag
+from penstock.core.rich import RichFunction
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
+from penstock.core.sink_function import RichSinkFunction, SinkFunction
 from penstock.core.source import Source
+from penstock.core.source_function import (
+    ParallelSourceFunction,
+    RichParallelSourceFunction,
+    RichSourceFunction,
+    SourceContext,
+    SourceFunction,
+)
 
 __all__ = [
     "AggregateFunction",
@@ -37,13 +46,21 @@ __all__ = [
     "KeyedStream",
     "MapFunction",
     "OutputTag",
+    "ParallelSourceFunction",
     "Partitioner",
     "ProcessFunction",
     "ReduceFunction",
+    "RichFunction",
+    "RichParallelSourceFunction",
+    "RichSinkFunction",
+    "RichSourceFunction",
     "RuntimeContext",
     "Sink",
+    "SinkFunction",
     "SinkWriter",
     "Source",
+    "SourceContext",
+    "SourceFunction",
     "StreamExecutionEnvironment",
     "SupportsCommitter",
     "TimeDomain",

@@ -13,6 +13,15 @@ from penstock.core.functions import (
     ReduceFunction,
     RuntimeContext,
 )
+from penstock.core.rich import RichFunction
+from penstock.core.sink_function import RichSinkFunction, SinkFunction
+from penstock.core.source_function import (
+    ParallelSourceFunction,
+    RichParallelSourceFunction,
+    RichSourceFunction,
+    SourceContext,
+    SourceFunction,
+)
 
 __all__ = [
     "AggregateFunction",
@@ -22,8 +31,16 @@ __all__ = [
     "KeySelector",
     "KeyedProcessFunction",
     "MapFunction",
+    "ParallelSourceFunction",
     "Partitioner",
     "ProcessFunction",
     "ReduceFunction",
+    "RichFunction",
+    "RichParallelSourceFunction",
+    "RichSinkFunction",
+    "RichSourceFunction",
     "RuntimeContext",
+    "SinkFunction",
+    "SourceContext",
+    "SourceFunction",
 ]

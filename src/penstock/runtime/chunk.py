@@ -15,6 +15,7 @@ __all__ = [
     "DATA",
     "DRIVER",
     "FINISHED",
+    "LOST",
     "METRICS",
     "PENDING",
     "BatchInfo",
@@ -26,7 +27,7 @@ __all__ = [
     "sort_key",
 ]
 
-CONTROL, DATA, COLLECTED, COMMITTABLES, PENDING, METRICS, FINISHED = range(7)
+CONTROL, DATA, COLLECTED, COMMITTABLES, PENDING, METRICS, FINISHED, LOST = range(8)
 
 DRIVER = -1
 """Target of rows that go to the end of the line."""

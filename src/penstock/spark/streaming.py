@@ -290,7 +290,11 @@ class StreamingJob(JobClient):
             self._ended_ms - self._started_ms,
             self.batches,
             self.restarts,
-            {"subtasks": subtasks, "batch_ms": list(self._batch_ms.values())},
+            {
+                "subtasks": subtasks,
+                "batch_ms": list(self._batch_ms.values()),
+                "lost_records": self._ledger.lost_records,
+            },
         )
 
     def results(self, name: str) -> Iterator[Any]:

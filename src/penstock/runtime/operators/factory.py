@@ -11,6 +11,7 @@ from penstock.core.errors import ProgramError
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import (
     CollectSpec,
+    FunctionSinkSpec,
     KeyedProcessSpec,
     OperatorSpec,
     ProcessSpec,
@@ -22,10 +23,11 @@ from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.sink import CollectOperator, SinkOperator
+from penstock.runtime.operators.sink_function import FunctionSinkOperator
 from penstock.runtime.operators.timestamps import TimestampsOperator
 from penstock.runtime.operators.transform import FilterOperator, FlatMapOperator, MapOperator
 
-__all__ = ["build_operator"]
+__all__ = ["build_operator", "own_spec"]
 
 _TRANSFORMS: dict[str, Callable[[ChainedOperator, TaskContext], Operator]] = {
     "map": MapOperator,
@@ -38,19 +40,21 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
     ProcessSpec: ProcessOperator,
     KeyedProcessSpec: KeyedProcessOperator,
     SinkSpec: SinkOperator,
+    FunctionSinkSpec: FunctionSinkOperator,
     CollectSpec: CollectOperator,
 }
 
 
 def build_operator(desc: ChainedOperator, task: TaskContext) -> Operator:
     """The live operator of a spec, with a function object of its own: subtasks in one process must not share one."""
-    desc = replace(desc, spec=_own(desc))
+    desc = replace(desc, spec=own_spec(desc))
     if isinstance(desc.spec, TransformSpec):
         return _TRANSFORMS[desc.spec.kind](desc, task)
     return _OPERATORS[type(desc.spec)](desc, task)
 
 
-def _own(desc: ChainedOperator) -> OperatorSpec:
+def own_spec(desc: ChainedOperator) -> OperatorSpec:
+    """A copy of an operator's spec, for one subtask alone."""
     modules = {id(module): module for module in list(sys.modules.values())}
     try:
         return copy.deepcopy(desc.spec, modules)

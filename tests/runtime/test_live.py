@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from penstock.common import Configuration
 from penstock.core.errors import TimestampError, UserFunctionError
 from penstock.core.job import RuntimeSettings
-from penstock.core.source import Position
+from penstock.core.source import ACTIVE, IDLE, Position
 from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.core.watermark import Watermark
 from penstock.datastream import (
@@ -144,6 +144,47 @@ def test_a_source_that_is_not_parallel_runs_once() -> None:
     job = job_of(Script([1]), 3)
     job.run()
     assert len(job.results["out"]) == 1
+
+
+class OneIdle(RichParallelSourceFunction):
+    """Subtask 0 is idle from the start, and in the end speaks once more; subtask 1 tells the time."""
+
+    def run(self, ctx: SourceContext) -> None:
+        if self.get_runtime_context().get_index_of_this_subtask() == 1:
+            ctx.emit_watermark(Watermark(10))
+            ctx.collect("after 10")
+            return
+        ctx.mark_as_temporarily_idle()
+        ctx.mark_as_temporarily_idle()
+        ctx.collect("awake")
+
+    def cancel(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("limit", [1, 100])
+def test_an_idle_source_holds_nothing_back(limit: int) -> None:
+    """T6, T8: the clock moves with the others alone."""
+    env = StreamExecutionEnvironment()
+    collect(env.add_source(OneIdle()).global_().process(Clock()).set_parallelism(1), "out")
+    job = local_job(env, 2)
+    job.run_batch(0)
+    wait_until(lambda: buffered(job) == 5)
+    job.run_batch(1)
+    job.run_batch(limit)
+    run_out(job, limit)
+    assert ("after 10", None, 10) in job.results["out"]
+
+
+def test_idleness_ends_with_the_next_record() -> None:
+    """T6: said once, and taken back."""
+    buffer = LiveBuffer(10)
+    buffer.mark_as_temporarily_idle()
+    buffer.mark_as_temporarily_idle()
+    buffer.collect("a")
+    buffer.collect("b")
+    end = buffer.seal(0, 10)
+    assert buffer.between(0, end.at).batches == [(["a", "b"], None, [(0, IDLE), (0, ACTIVE)])]
 
 
 class Endless(SourceFunction):

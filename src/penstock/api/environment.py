@@ -18,7 +18,7 @@ from penstock.core.source import Source
 from penstock.core.source_function import FunctionSource, SourceFunction
 from penstock.core.specs import OperatorSpec, SourceSpec
 from penstock.core.types import TypeInformation
-from penstock.core.watermark import NoWatermarks, WatermarkStrategy
+from penstock.core.watermark import WatermarkStrategy
 from penstock.graph.stream_graph import StreamGraph
 
 T = TypeVar("T")
@@ -178,7 +178,7 @@ class StreamExecutionEnvironment:
 
 
 def _needed(strategy: WatermarkStrategy) -> WatermarkStrategy | None:
-    """None for a strategy that neither assigns timestamps nor makes watermarks."""
+    """None for a strategy that has no effect."""
     if not isinstance(strategy, WatermarkStrategy):
         raise TypeError(f"from_source() takes a WatermarkStrategy, got {type(strategy).__name__}")
-    return None if isinstance(strategy.generator, NoWatermarks) and strategy.assigner is None else strategy
+    return None if strategy.without_effect else strategy

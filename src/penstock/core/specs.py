@@ -43,14 +43,14 @@ class OperatorSpec:
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec(OperatorSpec):
-    """Where records come from; `strategy` is applied in each split, beside the source (T7)."""
+    """Where records come from; `strategy` is applied in each split, beside the source if it needs no state (T7)."""
 
     source: Source
     strategy: WatermarkStrategy | None = None
 
     @property
     def stateless(self) -> bool:
-        return True
+        return self.strategy is None or self.strategy.stateless
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class TimestampsSpec(OperatorSpec):
 
     @property
     def stateless(self) -> bool:
-        return True
+        return self.strategy.stateless
 
 
 @dataclass(frozen=True, slots=True)

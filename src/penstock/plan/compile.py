@@ -14,6 +14,7 @@ from penstock.plan.isolate import isolate_sources
 from penstock.plan.lower import lower
 from penstock.plan.parallelism import assign_parallelism
 from penstock.plan.uids import assign_uids
+from penstock.plan.watermarks import check_watermarks
 
 __all__ = ["PlanOptions", "compile_job", "compile_job_graph"]
 
@@ -37,5 +38,6 @@ def compile_job_graph(graph: StreamGraph, options: PlanOptions) -> JobGraph:
 
 
 def compile_job(graph: StreamGraph, options: PlanOptions) -> JobPlan:
-    """… → isolate sources → lower."""
-    return lower(isolate_sources(compile_job_graph(graph, options)), options.settings, options.one_batch)
+    """… → isolate sources → lower → check watermarks."""
+    isolated = isolate_sources(compile_job_graph(graph, options))
+    return check_watermarks(lower(isolated, options.settings, options.one_batch))

@@ -6,20 +6,24 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from penstock.core.errors import RecordError
+from penstock.core.source import ACTIVE, IDLE
 from penstock.runtime.codec import dumps, loads
 
 __all__ = [
+    "ACTIVE",
     "COLLECTED",
     "COMMITTABLES",
     "CONTROL",
     "DATA",
     "DRIVER",
     "FINISHED",
+    "IDLE",
     "LOST",
     "METRICS",
     "PENDING",
     "BatchInfo",
     "ChunkRow",
+    "Mark",
     "Payload",
     "channel_id",
     "decode_payload",
@@ -35,7 +39,7 @@ DRIVER = -1
 _CHANNEL_BITS = 24
 
 Mark = tuple[int, int]
-"""(how many records come before it, watermark)."""
+"""(how many records come before it, watermark or IDLE or ACTIVE)."""
 
 
 class ChunkRow(NamedTuple):
@@ -50,7 +54,7 @@ class ChunkRow(NamedTuple):
 
 
 class Payload(NamedTuple):
-    """Records of one channel in order: values, timestamps and keys side by side, watermarks in between."""
+    """Records of one channel in order: values, timestamps and keys side by side, marks in between."""
 
     values: list[Any]
     timestamps: list[Any] | None

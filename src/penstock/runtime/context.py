@@ -28,12 +28,18 @@ from penstock.runtime.state.handles import (
     PagedValueState,
 )
 
-__all__ = ["LiveRuntimeContext", "TaskContext"]
+__all__ = ["Lane", "LiveRuntimeContext", "TaskContext"]
+
+Lane = tuple[int, int] | None
+"""What a watermark generator watches: a source split (number of the input edge, split), or None for all the rest."""
 
 
 @dataclass(slots=True)
 class TaskContext:
-    """Shared by the operators of one subtask of one vertex."""
+    """Shared by the operators of one subtask of one vertex.
+
+    `lanes` are those of the head of the chain; `lane` is that of the chunk being processed.
+    """
 
     task_name: str
     subtask: int
@@ -48,6 +54,9 @@ class TaskContext:
     batch: BatchInfo = field(default_factory=lambda: BatchInfo("", 0, 0))
     attempt_id: str = ""
     new_run: bool = True
+    head_uid: str = ""
+    lanes: tuple[Lane, ...] = (None,)
+    lane: Lane = None
 
 
 class LiveRuntimeContext(RuntimeContext):

@@ -9,17 +9,18 @@ from typing import Any
 
 from penstock.core.clock import Clock
 from penstock.core.job import InEdge, JobPlan, Vertex
+from penstock.core.partition import Forward
 from penstock.core.time import MAX_WATERMARK
-from penstock.runtime.chunk import BatchInfo, ChunkRow, channel_id, decode_payload
+from penstock.runtime.chunk import IDLE, BatchInfo, ChunkRow, channel_id, decode_payload
 from penstock.runtime.codec import dumps, loads
-from penstock.runtime.context import TaskContext
+from penstock.runtime.context import Lane, TaskContext
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.operators.base import Fan, Operator, Output
 from penstock.runtime.operators.factory import build_operator
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.page import NO_TIMER, StoreKeys
 from penstock.runtime.state.store import StateStore
-from penstock.runtime.valve import Valve
+from penstock.runtime.valve import Valve, ValveState
 from penstock.runtime.writer import EdgeWriter
 
 __all__ = ["VertexTask", "store_prefix", "wire_chain"]
@@ -79,9 +80,10 @@ class VertexTask:
         saved = loads(root) if root is not None else None
         self._run_id: str | None = saved["run"] if saved else None
         self.nonce: bytes = saved["nonce"] if saved else b""
-        self._valve = Valve(self._channels())
+        self._lane_of = self._channels()
+        self._valve = Valve(self._lane_of)
         if saved:
-            self._valve.restore(saved["channels"], saved["clock"])
+            self._valve.restore(ValveState(saved["channels"], saved.get("idle", frozenset()), saved["clock"]))
         # not checkpointed
         self.context = TaskContext(
             vertex.name,
@@ -93,6 +95,8 @@ class VertexTask:
             plan.settings,
             clock,
             send,
+            head_uid=vertex.uid,
+            lanes=tuple(dict.fromkeys(self._lane_of.values())),
         )
         self._backend = self._make_backend(saved["groups"] if saved else {})
         self.context.backend = self._backend
@@ -120,8 +124,14 @@ class VertexTask:
             group_timers,
         )
 
-    def _channels(self) -> list[int]:
-        return [channel_id(e.edge_id, s) for e in self.vertex.in_edges for s in self._senders(e)]
+    def _channels(self) -> dict[int, Lane]:
+        """The channels that end here, each with its lane: one of its own where it brings just one source split."""
+        splits = {e.edge_id for v in self.plan.sources for e in v.out_edges if isinstance(e.exchange, Forward)}
+        return {
+            channel_id(e.edge_id, s): (number, s) if e.edge_id in splits else None
+            for number, e in enumerate(self.vertex.in_edges)
+            for s in self._senders(e)
+        }
 
     def _senders(self, edge: InEdge) -> range:
         """Who sends to this subtask: everybody, or on a forward edge every sender whose turn it is."""
@@ -169,9 +179,10 @@ class VertexTask:
         self.tick()
 
     def process(self, row: ChunkRow) -> None:
-        """One chunk of one channel: records, with watermarks in between."""
+        """One chunk of one channel: records, with marks in between."""
         values, times, keys, marks = decode_payload(row.payload)
         self.records_in += len(values)
+        self.context.lane = self._lane_of[row.channel]
         if self._backend is not None and keys is not None:
             self._backend.ensure(keys)
         position = 0
@@ -183,9 +194,7 @@ class VertexTask:
                     keys[position:place] if keys is not None else None,
                 )
                 position = place
-            moved = self._valve.advance(row.channel, mark)
-            if moved is not None:
-                self._advance(moved, keys, place)
+            self._mark(row.channel, mark, keys, place)
         if position < len(values):
             self._head.process(
                 values[position:] if position else values,
@@ -193,6 +202,20 @@ class VertexTask:
                 keys[position:] if keys is not None and position else keys,
             )
         self.tick()
+
+    def _mark(self, channel: int, mark: int, keys: list[Any] | None, place: int) -> None:
+        """What the chain has to know of a mark that came in."""
+        moves = self._valve.take(channel, mark)
+        if mark == MAX_WATERMARK and self._lane_has_ended(self._lane_of[channel]):
+            self._head.lane_ended(self._lane_of[channel])
+        for move in moves:
+            if move > MAX_WATERMARK:
+                self._head.status(move == IDLE)
+            else:
+                self._advance(move, keys, place)
+
+    def _lane_has_ended(self, lane: Lane) -> bool:
+        return all(self._valve.marks[c] == MAX_WATERMARK for c, other in self._lane_of.items() if other == lane)
 
     def _advance(self, watermark: int, keys: list[Any] | None, place: int) -> None:
         """Move the clock; firing timers may push pages of records still to come out of memory."""
@@ -234,12 +257,14 @@ class VertexTask:
         self._store.put_many(puts)
 
     def _root(self) -> bytes:
+        valve = self._valve.snapshot()
         return dumps(
             {
                 "nonce": self.nonce,
                 "run": self._run_id,
-                "clock": self._valve.clock,
-                "channels": self._valve.snapshot(),
+                "clock": valve.clock,
+                "channels": valve.marks,
+                "idle": valve.idle,
                 "groups": self._backend.group_timers if self._backend is not None else {},
             }
         )
@@ -254,5 +279,6 @@ class VertexTask:
         return self._valve.clock
 
     def next_timer_ms(self, domain: int = EVENT) -> int:
-        """When the next timer may be due; NO_TIMER if there is none."""
-        return self._backend.earliest(domain) if self._backend is not None else NO_TIMER
+        """When the next timer may be due; NO_TIMER if there is none. Operators may wait for processing time, too."""
+        timer = self._backend.earliest(domain) if self._backend is not None else NO_TIMER
+        return min([timer, *(op.next_processing_ms() for op in self._operators if domain == PROCESSING)])

@@ -21,7 +21,8 @@ from penstock.core.partition import (
     Rescale,
     Shuffle,
 )
-from penstock.runtime.chunk import DATA, ChunkRow, Payload, channel_id, encode_payload
+from penstock.core.time import MAX_WATERMARK
+from penstock.runtime.chunk import ACTIVE, DATA, IDLE, ChunkRow, Payload, channel_id, encode_payload
 from penstock.runtime.failures import last_taken, named, user_failure
 from penstock.runtime.keyhash import key_group, route_ints, stable_hash, subtask_of_group
 from penstock.runtime.operators.base import Timestamps
@@ -62,11 +63,12 @@ class _Buffer:
         if keys is not None:
             self.keys.extend(keys)
 
-    def mark(self, watermark: int) -> None:
+    def mark(self, mark: int) -> None:
+        """A watermark replaces the one before it if no record lies between; idle and active are all kept."""
         position = len(self.values)
-        if self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= watermark:
+        if self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= mark <= MAX_WATERMARK:
             self.marks.pop()
-        self.marks.append((position, watermark))
+        self.marks.append((position, mark))
 
 
 class EdgeWriter:
@@ -127,6 +129,10 @@ class EdgeWriter:
         """To every receiver (T5); a forward edge has one."""
         for buffer in [self._buffers[self._own()]] if self._forward else self._buffers:
             buffer.mark(timestamp)
+
+    def status(self, idle: bool) -> None:
+        """To every receiver, like a watermark (T6)."""
+        self.watermark(IDLE if idle else ACTIVE)
 
     def flush(self) -> None:
         for index, buffer in enumerate(self._buffers):

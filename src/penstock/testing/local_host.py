@@ -24,7 +24,7 @@ class LocalJob:
     """A job run batch by batch. State goes through the real codec and can be carried over a restart.
 
     `run_batch(limit)` reads at most `limit` records of every source split; `restart` forgets
-    everything but what was durable.
+    everything but what was durable. `progressed` says whether the last batch read anything.
     """
 
     def __init__(self, plan: JobPlan, clock: Clock | None = None, printer: Callable[[str], None] = print) -> None:
@@ -34,6 +34,7 @@ class LocalJob:
         self.metrics: list[dict[str, Any]] = []
         self.batch_id = 0
         self.finished = self.stopped = False
+        self.progressed = False
         self._printer = printer
         self._stores = {key: MemoryStore() for key in self._places()}
         self._positions = {
@@ -83,6 +84,7 @@ class LocalJob:
     def run_batch(self, limit: int, commit: bool = True) -> None:
         """One batch. With `commit` False it is run and thrown away, as if the job had died before the commit."""
         ends = self._advance(limit)
+        self.progressed = ends != self._positions
         saved = {key: dict(store.blobs) for key, store in self._stores.items()}
         try:
             output = BatchOutput(self._line(ends))

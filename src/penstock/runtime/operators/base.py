@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from penstock.core.job import ChainedOperator
 from penstock.runtime.codec import fix
-from penstock.runtime.context import TaskContext
+from penstock.runtime.context import Lane, TaskContext
+from penstock.runtime.state.page import NO_TIMER
 
 __all__ = ["Discard", "Fan", "Operator", "Output", "Timestamps"]
 
@@ -23,6 +24,9 @@ class Output(Protocol):
     def watermark(self, timestamp: int) -> None:
         """Take a watermark; everything emitted before belongs before it."""
 
+    def status(self, idle: bool) -> None:
+        """From here on the stream is idle, or active again (T6)."""
+
 
 class Discard:
     """Nobody listens."""
@@ -31,6 +35,9 @@ class Discard:
         """Drop."""
 
     def watermark(self, timestamp: int) -> None:
+        """Drop."""
+
+    def status(self, idle: bool) -> None:
         """Drop."""
 
 
@@ -50,11 +57,15 @@ class Fan:
         for output in self._outputs:
             output.watermark(timestamp)
 
+    def status(self, idle: bool) -> None:
+        for output in self._outputs:
+            output.status(idle)
+
 
 class Operator:
     """Base of live operators. Everything is defaulted; a subclass overrides what it is about.
 
-    Order of calls: `restore?`, `open`, then per batch `begin`, any of `process`/`watermark`/
+    Order of calls: `restore?`, `open`, then per batch `begin`, any of `process`/`watermark`/`status`/
     `processing_time`, `end`, `snapshot`; `close` once at the end of its life.
     """
 
@@ -92,6 +103,22 @@ class Operator:
         self.out.watermark(timestamp)
         for side in self.sides.values():
             side.watermark(timestamp)
+
+    def status(self, idle: bool) -> None:
+        """The input became idle, or active again: pass it on (T6)."""
+        self.forward_status(idle)
+
+    def forward_status(self, idle: bool) -> None:
+        self.out.status(idle)
+        for side in self.sides.values():
+            side.status(idle)
+
+    def lane_ended(self, lane: Lane) -> None:
+        """Called on the head of a chain when all channels of a lane have ended."""
+
+    def next_processing_ms(self) -> int:
+        """When the operator wants to be called even if nothing comes (processing time); NO_TIMER if never."""
+        return NO_TIMER
 
     def processing_time(self, now_ms: int) -> None:
         """Fire processing-time timers that are due."""

@@ -76,6 +76,10 @@ class _Emitter(Operator):
         self.flush()
         super().forward_watermark(timestamp)
 
+    def forward_status(self, idle: bool) -> None:
+        self.flush()
+        super().forward_status(idle)
+
     def failed(self, doing: str, record: Any, result: Any, error: Exception) -> Exception:
         if isinstance(error, TypeError) and result is not None and not hasattr(result, "__iter__"):
             return not_iterable(self.desc.name, self.desc.uid, doing, record, result)

@@ -7,12 +7,14 @@ changed; `page_of` says which page a key belongs to.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from heapq import heappop, heappush
+from functools import partial
+from heapq import heappop
 from itertools import islice
 from typing import Any
 
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import stable_hash
+from penstock.runtime.state.heap import SweptHeap
 from penstock.runtime.state.page import NO_TIMER, Group, Page, PageId, StoreKeys, Timer
 from penstock.runtime.state.store import StateStore
 
@@ -22,6 +24,7 @@ EVENT, PROCESSING = 0, 1
 _PREFETCH = 64
 _BUCKETS_KEPT = 64
 _KEY_WEIGHT = 160
+_NONE = (NO_TIMER, NO_TIMER)
 
 
 class KeyedBackend:
@@ -54,8 +57,8 @@ class KeyedBackend:
         self._buckets: dict[bytes, dict[Any, Any]] = {}
         self._changed: set[bytes] = set()
         self.group_timers = group_timers if group_timers is not None else {}
-        self._heaps: tuple[list[Any], list[Any]] = ([], [])
-        self._far: tuple[list[Any], list[Any]] = ([], [])
+        self._heaps = tuple(SweptHeap(partial(_pending, domain)) for domain in (EVENT, PROCESSING))
+        self._far = tuple(SweptHeap(partial(self._still_far, domain)) for domain in (EVENT, PROCESSING))
         self._count = 0
         self._tick = 0
         self._weight = 0
@@ -193,13 +196,22 @@ class KeyedBackend:
 
     def _push(self, domain: int, timer: Timer, page: Page) -> None:
         self._count += 1
-        heappush(self._heaps[domain], (timer[0], self._count, page, timer[1], timer[2]))
+        self._heaps[domain].push((timer[0], self._count, page, timer[1], timer[2]))
 
     def _note_far(self, ident: PageId, earliest: tuple[int, int]) -> None:
         """Remember when a page that is not loaded (depth −1: a whole group) has something due."""
         for domain in (EVENT, PROCESSING):
             if earliest[domain] != NO_TIMER:
-                heappush(self._far[domain], (earliest[domain], ident))
+                self._far[domain].push((earliest[domain], ident))
+
+    def _still_far(self, domain: int, noted: Iterable[tuple[int, PageId]]) -> set[tuple[int, PageId]]:
+        """What still says what the directory says of a page that is not loaded, or stands for a whole group."""
+        return {
+            (at, ident)
+            for at, ident in noted
+            if (group := self._groups.get(ident[0])) is None
+            or (ident not in self._pages and group.pages.get(ident[1:], _NONE)[domain] == at)
+        }
 
     def _load_far(self, domain: int, upto: int) -> None:
         far = self._far[domain]
@@ -378,6 +390,8 @@ class KeyedBackend:
             if page.live:
                 self._leave(page)
         self._sweep()
+        for heap in self._heaps:
+            heap.sweep()
 
     def _leave(self, page: Page) -> None:
         """A page that was never written leaves no trace in its group's directory."""
@@ -401,3 +415,12 @@ class KeyedBackend:
             self._died = False
             for key in [k for k, page in self.page_of.items() if not page.live]:
                 del self.page_of[key]
+
+
+def _pending(domain: int, entries: Iterable[Any]) -> Iterable[Any]:
+    """Of a heap's entries those that will fire: not deleted, fired or set twice, nor of a page that left memory."""
+    return {
+        (id(page), timestamp, key, namespace): (timestamp, count, page, key, namespace)
+        for timestamp, count, page, key, namespace in entries
+        if page.live and (timestamp, key, namespace) in page.timers[domain]
+    }.values()

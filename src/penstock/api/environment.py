@@ -13,7 +13,8 @@ from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
 from penstock.connectors.socket_source import SocketTextStreamFunction
 from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
-from penstock.core.errors import ProgramError
+from penstock.core.conform import conform
+from penstock.core.errors import ProgramError, RecordError
 from penstock.core.source import Source
 from penstock.core.source_function import FunctionSource, SourceFunction
 from penstock.core.specs import OperatorSpec, SourceSpec
@@ -85,8 +86,11 @@ class StreamExecutionEnvironment:
     # -- sources ----------------------------------------------------------------------------------
 
     def from_collection(self, collection: Iterable[T], type_info: TypeInformation | None = None) -> DataStream[T]:
-        """A stream of the items of a collection."""
-        return self._add_source(CollectionSource(collection), "Source: Collection")
+        """A stream of the items of a collection (any iterable; taken now), in the form that `type_info` says."""
+        if not isinstance(collection, Iterable):
+            raise TypeError(f"from_collection() takes a list or another iterable, got {type(collection).__name__}")
+        items = collection if type_info is None else _conformed(collection, type_info)
+        return self._add_source(CollectionSource(items), "Source: Collection")
 
     def from_sequence(self, start: int, end: int) -> DataStream[int]:
         """The numbers from `start` to `end`, both included."""
@@ -175,6 +179,16 @@ class StreamExecutionEnvironment:
     def _next_name(self) -> str:
         self._names += 1
         return f"results-{self._names}"
+
+
+def _conformed(collection: Iterable[Any], type_info: TypeInformation) -> list[Any]:
+    items = []
+    for number, item in enumerate(collection):
+        try:
+            items.append(conform(type_info, item))
+        except RecordError as error:
+            raise ProgramError(f"from_collection(): item {number}: {error}") from error
+    return items
 
 
 def _needed(strategy: WatermarkStrategy) -> WatermarkStrategy | None:

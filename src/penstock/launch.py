@@ -12,6 +12,7 @@ from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
 from penstock.core.job import JobPlan, RuntimeSettings
 from penstock.core.specs import SourceSpec
+from penstock.core.types import TypeInformation
 from penstock.graph.explain import execution_graph_text, job_graph_text, stream_graph_text
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
@@ -25,6 +26,8 @@ __all__ = [
     "default_parallelism",
     "explain",
     "launch",
+    "read_frame",
+    "spark_session",
 ]
 
 CONF_VARIABLE = "PENSTOCK_CONF"
@@ -126,6 +129,20 @@ def explain(graph: StreamGraph, conf: Configuration, parallelism: int, max_paral
     options = plan_options(conf, choose_host(graph, conf), parallelism, max_parallelism)
     job = compile_job_graph(graph, options)
     return "\n\n".join((stream_graph_text(graph), job_graph_text(job), execution_graph_text(job)))
+
+
+def spark_session(conf: Configuration, parallelism: int) -> Any:
+    """The session in which DataFrames meet jobs; started if none runs."""
+    from penstock.spark.session import get_session
+
+    return get_session(conf, max(2, parallelism))
+
+
+def read_frame(spark: Any, folder: str, row_type: TypeInformation | None) -> Any:
+    """The DataFrame of Parquet files that a job has written."""
+    from penstock.spark.tables import read_parquet
+
+    return read_parquet(spark, folder, row_type)
 
 
 class _LocalClient(JobClient):

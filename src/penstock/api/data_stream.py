@@ -241,6 +241,16 @@ class DataStream(_Named, Generic[T]):
         self._add_sink("Collect", CollectSpec(name, False))
         return self._env._collect(name, job_execution_name, limit)
 
+    def to_data_frame(self, schema: TypeInformation | None = None) -> Any:
+        """Run the program and give this stream's records as a Spark DataFrame. The input must be bounded.
+
+        Columns come from `schema` (a row or tuple type; another type gives the one column `f0`), else from the
+        first records. The records wait in Parquet files, not in memory.
+        """
+        from penstock.api.frames import data_frame_of
+
+        return data_frame_of(self, schema)
+
     def _add_sink(self, name: str, spec: OperatorSpec) -> DataStreamSink:
         return DataStreamSink(self._env._draft(name, spec, self._feeds))
 

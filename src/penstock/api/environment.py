@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream
 from penstock.api.draft import Draft, Feed, freeze
+from penstock.connectors.data_frame import DataFrameSource
 from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
 from penstock.connectors.socket_source import SocketTextStreamFunction
 from penstock.core.client import JobClient, JobExecutionResult
@@ -38,6 +39,8 @@ class StreamExecutionEnvironment:
             self._configuration.add_all(configuration)
         self._drafts: list[Draft] = []
         self._names = self._order = 0
+        self._spark: Any = None
+        self._tabled: list[Draft] = []
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
@@ -132,6 +135,24 @@ class StreamExecutionEnvironment:
         function = SocketTextStreamFunction(hostname, port, delimiter, max_retry)
         return self.add_source(function, "Socket Stream")
 
+    def from_data_frame(self, data_frame: Any, source_name: str = "DataFrame") -> DataStream[Any]:
+        """The rows of a Spark DataFrame, each a `Row` with the frame's column names.
+
+        A batch DataFrame is a bounded source, a streaming one (`spark.readStream`) an unbounded one. All of it
+        passes through one task, in the frame's order: redistribute behind it (`rebalance`, `key_by`) for more.
+        """
+        if not hasattr(data_frame, "mapInArrow") or not hasattr(data_frame, "isStreaming"):
+            raise TypeError(f"from_data_frame() takes a Spark DataFrame, got {type(data_frame).__name__}")
+        return self._add_source(DataFrameSource(data_frame, not data_frame.isStreaming), f"Source: {source_name}")
+
+    def get_spark_session(self) -> Any:
+        """A session on the Spark that runs this environment's jobs: make DataFrames for `from_data_frame` with it."""
+        from penstock.launch import spark_session
+
+        if self._spark is None:
+            self._spark = spark_session(self._configuration, self.get_parallelism())
+        return self._spark
+
     def _add_source(self, source: Source, name: str, strategy: WatermarkStrategy | None = None) -> DataStream[Any]:
         return DataStream(self, (Feed(self._draft(name, SourceSpec(source, strategy), ())),))
 
@@ -150,7 +171,7 @@ class StreamExecutionEnvironment:
 
     def get_stream_graph(self, job_name: str | None = None, clear: bool = True) -> StreamGraph:
         """The program since the last one, frozen, with all that it is fed from."""
-        nodes, edges = freeze(self._drafts)
+        nodes, edges = freeze(d for d in self._drafts if not any(d is tabled for tabled in self._tabled))
         if clear:
             self._drafts = []
         return StreamGraph(job_name or "Penstock Job", nodes, edges)

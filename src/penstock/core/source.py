@@ -30,8 +30,8 @@ class MarkedBatch(NamedTuple):
     marks: list[tuple[int, int]]
 
 
-ReadBatch = tuple[list[Any], list[int] | None] | MarkedBatch
-"""Values, and their timestamps if the source attaches any (T8)."""
+ReadBatch = tuple[list[Any], list[Any] | None] | MarkedBatch
+"""Values, and their timestamps (an int, or None for a record without) if the source attaches any (T8)."""
 
 
 @dataclass(frozen=True, slots=True)

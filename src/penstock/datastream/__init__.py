@@ -19,6 +19,7 @@ from penstock.core.functions import (
     TimerService,
 )
 from penstock.core.output_tag import OutputTag
+from penstock.core.python_source import PythonSource, Timestamped
 from penstock.core.rich import RichFunction
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
 from penstock.core.sink_function import RichSinkFunction, SinkFunction
@@ -49,6 +50,7 @@ __all__ = [
     "ParallelSourceFunction",
     "Partitioner",
     "ProcessFunction",
+    "PythonSource",
     "ReduceFunction",
     "RichFunction",
     "RichParallelSourceFunction",
@@ -65,4 +67,5 @@ __all__ = [
     "SupportsCommitter",
     "TimeDomain",
     "TimerService",
+    "Timestamped",
 ]

@@ -19,7 +19,6 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 from pyspark.sql.types import StructType
-from pyspark.taskcontext import TaskContext as SparkTaskContext
 
 from penstock.core.clock import SystemClock
 from penstock.core.job import JobPlan, Vertex
@@ -30,6 +29,7 @@ from penstock.runtime.intake import read_split
 from penstock.runtime.live import LiveSplits
 from penstock.runtime.stage import control_rows
 from penstock.spark.bundle import Bundle, errors_travel
+from penstock.spark.frames import batch_id, frame_vertices, own_vertices
 from penstock.spark.offsets import offset
 from penstock.spark.rows import SCHEMA, to_arrow
 
@@ -136,9 +136,9 @@ class IntakeReader(DataSourceStreamReader):
             self.stop()
             return start
         plan = self._options.bundle.load()
-        sources = {v.uid: self._advance(v, start["sources"]) for v in plan.sources}
+        sources = {v.uid: self._advance(v, start["sources"]) for v in own_vertices(plan)}
         if self._base is None:
-            self._base = {v.uid: _positions(v, start["sources"]) for v in plan.sources}
+            self._base = {v.uid: _positions(v, start["sources"]) for v in own_vertices(plan)}
         due = control.get("next_timer_ms")
         tick = not self._announced or (due is not None and due <= self._clock.now_ms() and due != self._fired)
         if not tick and sources == start["sources"]:
@@ -176,11 +176,12 @@ class IntakeReader(DataSourceStreamReader):
     def _parts(self, start: dict[str, Any], end: dict[str, Any]) -> list[_Part]:
         plan = self._options.bundle.load()
         info = BatchInfo(self._options.run_id, -1, self._clock.now_ms())
-        parts = [
-            p for v in plan.sources for p in self._split_parts(v, start["sources"].get(v.uid, {}), end["sources"], info)
-        ] or [_Part(info)]
+        known, ends = start["sources"], end["sources"]
+        parts = [p for v in own_vertices(plan) for p in self._split_parts(v, known.get(v.uid, {}), ends, info)]
+        parts = parts or [_Part(info)]
         parts[0].control = True
-        parts[0].finished = all(p["ended"] for splits in end["sources"].values() for p in splits.values())
+        ended = all(p["ended"] for splits in ends.values() for p in splits.values())
+        parts[0].finished = ended and not frame_vertices(plan)
         return parts
 
     def _split_parts(
@@ -206,7 +207,7 @@ class IntakeReader(DataSourceStreamReader):
         """Let go of what is held for sources that cannot be read again."""
         if self._live is None:
             return
-        for vertex in self._options.bundle.load().sources:
+        for vertex in own_vertices(self._options.bundle.load()):
             for name, position in end["sources"].get(vertex.uid, {}).items():
                 self._live.release(vertex.vertex_id, int(name), Position.from_json(position))
 
@@ -224,7 +225,7 @@ class IntakeReader(DataSourceStreamReader):
             yield from to_arrow(self._rows(plan, partition), plan.partitions)
 
     def _rows(self, plan: JobPlan, part: _Part) -> Iterator[ChunkRow]:
-        info = part.info._replace(batch_id=_batch_id())
+        info = part.info._replace(batch_id=batch_id())
         if part.control:
             yield from control_rows(plan, info)
         if part.finished:
@@ -248,12 +249,6 @@ def _when_terminated(stop: Callable[[], None]) -> None:
         sys.exit(128 + number)
 
     signal.signal(signal.SIGTERM, end)
-
-
-def _batch_id() -> int:
-    context = SparkTaskContext.get()
-    text = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
-    return int(text) if text is not None else -1
 
 
 def _positions(vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
@@ -21,6 +21,7 @@ __all__ = [
     "CONF_VARIABLE",
     "PLAN_ONLY",
     "PlannedOnly",
+    "append_to_table",
     "base_configuration",
     "choose_host",
     "default_parallelism",
@@ -143,6 +144,13 @@ def read_frame(spark: Any, folder: str, row_type: TypeInformation | None) -> Any
     from penstock.spark.tables import read_parquet
 
     return read_parquet(spark, folder, row_type)
+
+
+def append_to_table(table: str, paths: Sequence[str]) -> None:
+    """Append Parquet files to a table of Spark's catalog."""
+    from penstock.spark.tables import append_parquet
+
+    append_parquet(spark_session(base_configuration(), 1), table, paths)
 
 
 class _LocalClient(JobClient):

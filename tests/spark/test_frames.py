@@ -10,7 +10,7 @@ import pytest
 from penstock.common import Configuration, Row, Types, WatermarkStrategy
 from penstock.core.errors import ProgramError
 from penstock.datastream import KeyedProcessFunction, ProcessFunction, StreamExecutionEnvironment
-from penstock.table import StreamTableEnvironment
+from penstock.table import SparkTableSink, StreamTableEnvironment
 
 pytestmark = pytest.mark.spark
 
@@ -139,3 +139,19 @@ def test_sql_between_two_streams(env: StreamExecutionEnvironment) -> None:
     tables.create_temporary_view("sums", sums)
     (row,) = tables.execute_sql("SELECT max(total) m FROM sums").collect()
     assert row == Row(m=6)
+
+
+@pytest.mark.parametrize("host", ["bounded", "streaming"])
+def test_a_stream_into_a_table(host: str, tmp_path: Path) -> None:
+    """X2, F6: columns by name, each record once."""
+    env = StreamExecutionEnvironment(Configuration({"penstock.host": host, "restart-strategy.type": "none"}))
+    table = f"people_{host}"
+    spark = env.set_parallelism(1).get_spark_session()
+    spark.sql(f"create table {table} (age int, name string) using parquet location '{tmp_path / 'table'}'")
+    try:
+        people = env.from_collection([("a", 1), ("b", 2)], type_info=PERSON)
+        people.sink_to(SparkTableSink(table, PERSON, str(tmp_path / "staging")))
+        env.execute()
+        assert sorted(map(tuple, spark.table(table).collect())) == [(1, "a"), (2, "b")]
+    finally:
+        spark.sql(f"drop table {table}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.core.errors import ProgramError
+from penstock.core.errors import ProgramError, SinkError
 from penstock.core.types import TypeInformation
 
-__all__ = ["read_parquet", "spark_type"]
+__all__ = ["append_parquet", "read_parquet", "spark_type"]
 
 _SIMPLE = {
     "STRING": "string",
@@ -63,3 +64,15 @@ def read_parquet(spark: SparkSession, folder: str, row_type: TypeInformation | N
         )
     columns = zip(row_type.field_names, row_type.params, strict=True)
     return spark.createDataFrame([], ", ".join(f"`{name}` {spark_type(info)}" for name, info in columns))
+
+
+def append_parquet(spark: SparkSession, table: str, paths: Sequence[str]) -> None:
+    """Append files to a table, column by column name; a table that does not exist is created."""
+    frame = spark.read.parquet(*paths)
+    if not spark.catalog.tableExists(table):
+        frame.write.saveAsTable(table)
+        return
+    columns = spark.table(table).columns
+    if missing := sorted(set(frame.columns) - set(columns)):
+        raise SinkError(f"SparkTableSink: the table {table} has no columns {missing}, only {columns}")
+    frame.select(*columns).write.insertInto(table)

@@ -1,5 +1,6 @@
 """Public names on PyFlink's path `pyflink.table`."""
 
 from penstock.api.table import StreamTableEnvironment, Table, TableResult
+from penstock.api.table_sink import SparkTableSink
 
-__all__ = ["StreamTableEnvironment", "Table", "TableResult"]
+__all__ = ["SparkTableSink", "StreamTableEnvironment", "Table", "TableResult"]

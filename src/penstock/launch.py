@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
@@ -193,7 +194,7 @@ class _LocalClient(JobClient):
 
     def results(self, name: str) -> Iterator[Any]:
         given = 0
-        for _ in self._steps():
+        for _ in chain(self._steps(), [None]):
             found = self._job.results.get(name, [])
             yield from found[given:]
             given = len(found)

@@ -153,7 +153,7 @@ class LiveBuffer(SourceContext):
         A batch that is planned again, because it failed, reads what it read before.
         """
         with self._changed:
-            if start >= self._next and self._events:
+            if start >= self._next and self._events and limit > 0:
                 self._seal([self._events.popleft() for _ in range(min(limit, len(self._events)))])
                 self._changed.notify_all()
             return Position(self._next, self._closed and not self._events)

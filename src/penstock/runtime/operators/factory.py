@@ -32,7 +32,7 @@ from penstock.runtime.operators.sink import CollectOperator, SinkOperator
 from penstock.runtime.operators.sink_function import FunctionSinkOperator
 from penstock.runtime.operators.timestamps import TimestampsOperator
 from penstock.runtime.operators.transform import FilterOperator, FlatMapOperator, MapOperator
-from penstock.runtime.operators.windows.operator import WindowOperator
+from penstock.runtime.operators.windows.choose import window_operator
 
 __all__ = ["build_operator", "own_spec"]
 
@@ -47,7 +47,7 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
     ProcessSpec: ProcessOperator,
     KeyedProcessSpec: KeyedProcessOperator,
     BroadcastSpec: lambda desc, task: (KeyedBroadcastOperator if desc.spec.is_keyed else BroadcastOperator)(desc, task),
-    WindowSpec: WindowOperator,
+    WindowSpec: window_operator,
     AsyncSpec: AsyncOperator,
     SinkSpec: SinkOperator,
     FunctionSinkSpec: FunctionSinkOperator,

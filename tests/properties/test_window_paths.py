@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from penstock.common import Duration, Time, WatermarkStrategy
 from penstock.core.job import RuntimeSettings
-from penstock.datastream import AggregateFunction, OutputTag, StreamExecutionEnvironment
-from penstock.datastream.window import EventTimeTrigger, SlidingEventTimeWindows
+from penstock.datastream import AggregateFunction, OutputTag, StreamExecutionEnvironment, WindowFunction
+from penstock.datastream.window import DynamicEventTimeSessionWindows, EventTimeTrigger, SlidingEventTimeWindows
 from penstock.runtime.operators.windows.aligned import AlignedWindowOperator
 from penstock.runtime.operators.windows.operator import WindowOperator
 from penstock.runtime.operators.windows.panes import PaneWindowOperator
@@ -91,6 +91,45 @@ def test_general_aligned_and_panes_agree(
     expected = run("general", records, size, slide, offset, delay, lateness, False)
     assert run("aligned", records, size, slide, offset, delay, lateness, tiny) == expected
     assert run("panes", records, size, slide, offset, delay, lateness, tiny) == expected
+
+
+def run_sessions(trigger: Any, records: list[Any], delay: int, lateness: int, tiny: bool) -> Any:
+    env = StreamExecutionEnvironment()
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(delay)).with_timestamp_assigner(
+        lambda value, _: value[1]
+    )
+    stamped = env.from_collection(records).assign_timestamps_and_watermarks(strategy)
+    windows = stamped.key_by(lambda v: v[0]).window(DynamicEventTimeSessionWindows(lambda v: v[3]))
+    late = windows.trigger(trigger).allowed_lateness(lateness).side_output_late_data(LATE)
+    out = late.aggregate(Values(), Span())
+    collect(out, "out")
+    collect(out.get_side_output(LATE), "late")
+    extra = TINY if tiny else {}
+    job = local_job(env, settings=RuntimeSettings(per_record_watermarks=True, **extra))
+    job.run([3, 5])
+    assert not job.state_blobs(), "state is left"
+    return Counter(job.results.get("out", [])), Counter(job.results.get("late", []))
+
+
+class Span(WindowFunction):
+    def apply(self, key: Any, window: Any, inputs: Any) -> Any:
+        return [(key, window.start, window.end, *inputs)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(-30, 60), st.integers(1, 12)), max_size=25),
+    st.integers(0, 15),
+    st.integers(0, 20),
+    st.booleans(),
+)
+def test_sessions_agree_with_the_general_operator(
+    given_: list[tuple[str, int, int]], delay: int, lateness: int, tiny: bool
+) -> None:
+    """W4, W5, W7: whatever merges, fires again, or comes too late."""
+    records = [(key, stamp, number, gap) for number, (key, stamp, gap) in enumerate(given_)]
+    expected = run_sessions(Slow(), records, delay, lateness, False)
+    assert run_sessions(EventTimeTrigger(), records, delay, lateness, tiny) == expected
 
 
 def test_each_path_is_taken() -> None:

@@ -25,7 +25,7 @@ from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.windows.contents import CONTENTS
 from penstock.runtime.operators.windows.operator import WindowOperator
 
-__all__ = ["AlignedWindowOperator", "Live", "Table", "is_aligned"]
+__all__ = ["AlignedWindowOperator", "Live", "Table", "TimeWindowOperator", "is_aligned"]
 
 
 def is_aligned(spec: WindowSpec) -> bool:
@@ -83,27 +83,36 @@ class Table:
         self._live.clear()
 
 
-class AlignedWindowOperator(WindowOperator):
-    """Tumbling and sliding windows whose contents are one accumulator each."""
+class TimeWindowOperator(WindowOperator):
+    """Time windows whose contents are one accumulator each, with their own trigger."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
-        assert isinstance(self._assigner, TimeWindows)
         assert self._combiner is not None
-        self._size, self._slide = self._assigner.size_ms, self._assigner.slide_ms
-        self._offset = self._assigner.offset_ms
         self._first, self._more = self._combiner.first, self._combiner.add
         self._finish = self._combiner.finish
-        self._table = Table(self._backend.use(CONTENTS))
 
-    # -- records ------------------------------------------------------------------------------------
+    def slot(self) -> int:
+        """Where accumulators are kept."""
+        raise NotImplementedError
+
+    def _place(self, value: Any, stamp: Any, time_ms: int, outer: dict[Any, Any], key: Any) -> None:
+        """Take a record of the current key in; `outer` is the page's table."""
+        raise NotImplementedError
+
+    def _settle(self) -> None:
+        """A chunk is done."""
+
+    def _window_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+        """A timer of the current key is due."""
+        raise NotImplementedError
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "a window operator got records without keys"
         backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
         stamps = repeat(None) if timestamps is None else timestamps
         times: Any = stamps if self._event_time else repeat(self.task.clock.now_ms())
-        slot, value = self._table.slot, None
+        slot, value = self.slot(), None
         place: Callable[..., None] = self._place
         try:
             for value, stamp, time_ms, key, page in zip(values, stamps, times, keys, pages, strict=False):
@@ -113,13 +122,53 @@ class AlignedWindowOperator(WindowOperator):
                 place(value, stamp, time_ms, page.slots[slot], key)
         except Exception as error:
             raise user_failure(self.desc.name, self.desc.uid, "A window function", value, error) from error
-        self._table.settle()
+        self._settle()
         self.flush()
 
     def _unstamped(self) -> TimestampError:
         return TimestampError(
             "a record without a timestamp came to an event-time window: call assign_timestamps_and_watermarks first"
         )
+
+    def _clock_ms(self) -> int:
+        """What windows are late by: nothing is late in processing time."""
+        return self.current_watermark if self._event_time else -(2**63)
+
+    def _give(self, namespace: Any, accumulator: Any) -> None:
+        self.fired += 1
+        result = self._finish(accumulator)
+        if self._function is None:
+            self.take_one(result, namespace[1] - 1)
+            return
+        made = self._call(TimeWindow(*namespace), (result,))
+        if made is not None:
+            self.take(made, namespace[1] - 1)
+
+    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
+        timestamp = 0
+        try:
+            for timestamp, key, namespace in due:
+                self._window_timer(timestamp, key, namespace)
+        except Exception as error:
+            what = f"timer {timestamp} of key {describe(self._backend.key)}"
+            raise user_failure(self.desc.name, self.desc.uid, "A window function", what, error) from error
+
+
+class AlignedWindowOperator(TimeWindowOperator):
+    """Tumbling and sliding windows."""
+
+    def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
+        super().__init__(desc, task)
+        assert isinstance(self._assigner, TimeWindows)
+        self._size, self._slide = self._assigner.size_ms, self._assigner.slide_ms
+        self._offset = self._assigner.offset_ms
+        self._table = Table(self._backend.use(CONTENTS))
+
+    def slot(self) -> int:
+        return self._table.slot
+
+    def _settle(self) -> None:
+        self._table.settle()
 
     def _place(self, value: Any, stamp: Any, time_ms: int, outer: dict[Any, Any], key: Any) -> None:
         size, lateness, clock = self._size, self._lateness_ms, self._clock_ms()
@@ -133,10 +182,6 @@ class AlignedWindowOperator(WindowOperator):
             self._into_window(value, (start, start + size), end, clock, outer, key)
         if skipped:
             self._too_late(value, stamp)
-
-    def _clock_ms(self) -> int:
-        """What windows are late by: nothing is late in processing time."""
-        return self.current_watermark if self._event_time else -(2**63)
 
     def _into_window(self, value: Any, namespace: Any, end: int, clock: int, outer: dict[Any, Any], key: Any) -> None:
         inner = outer.get(key)
@@ -161,27 +206,6 @@ class AlignedWindowOperator(WindowOperator):
             cleanup = end + self._lateness_ms
             if cleanup < MAX_TIMESTAMP:
                 backend.register(domain, cleanup, namespace)
-
-    def _give(self, namespace: Any, accumulator: Any) -> None:
-        self.fired += 1
-        result = self._finish(accumulator)
-        if self._function is None:
-            self.take_one(result, namespace[1] - 1)
-            return
-        made = self._call(TimeWindow(*namespace), (result,))
-        if made is not None:
-            self.take(made, namespace[1] - 1)
-
-    # -- time ---------------------------------------------------------------------------------------
-
-    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
-        timestamp = 0
-        try:
-            for timestamp, key, namespace in due:
-                self._window_timer(timestamp, key, namespace)
-        except Exception as error:
-            what = f"timer {timestamp} of key {describe(self._backend.key)}"
-            raise user_failure(self.desc.name, self.desc.uid, "A window function", what, error) from error
 
     def _window_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         outer = self._backend.page.slots[self._table.slot]

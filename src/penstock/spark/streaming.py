@@ -163,7 +163,7 @@ class StreamingJob(JobClient):
         self._spark.conf.set("spark.sql.shuffle.partitions", str(self._plan.partitions))
         for level in range(1, self._plan.stages + 1):
             frame = frame.groupBy("label").transformWithStateInPandas(
-                StageProcessor(self._bundle, run_id, level), SCHEMA, "append", "none"
+                StageProcessor(self._bundle, run_id, level, self.restarts), SCHEMA, "append", "none"
             )
         return (
             frame.writeStream.foreachBatch(self._batch)

@@ -37,6 +37,7 @@ class LocalJob:
         self.book = MetricsBook()
         self.batch_id = 0
         self.finished = self.stopped = False
+        self.restarts = 0
         self.progressed = False
         self._printer = printer
         self._stores = {key: MemoryStore() for key in self._places()}
@@ -53,7 +54,7 @@ class LocalJob:
         self._base = dict(self._positions)
         self._started_ms = self.clock.now_ms()
         union = gather_union(item for store in self._stores.values() for item in store.blobs.items())
-        start = RunStart(self._run_id, union)
+        start = RunStart(self._run_id, union, self.restarts)
         self._live = LiveSplits(self.plan, self.clock)
         self._tasks = {key: StageTask(self.plan, *key, self.clock, start) for key in self._places()}
         self.ledger = Ledger(
@@ -114,6 +115,7 @@ class LocalJob:
 
     def restart(self) -> None:
         """A new run from the last durable batch."""
+        self.restarts += 1
         for task in self._tasks.values():
             task.close()
         lost, live = self.ledger.lost_records, self._live

@@ -9,7 +9,7 @@ FAST := not spark and not cluster and not kill
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
-.PHONY: help demo test check kill bench setup java lint types fast format rules parity lock clean
+.PHONY: help demo test check kill bench memory setup java lint types fast format rules parity lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -27,6 +27,9 @@ kill: setup ## fifty kills; writes the log
 
 bench: setup ## benchmarks against the peers
 	@$(WITH_JAVA) $(PY) -m benchmarks $(ARGS)
+
+memory: setup ## BATCH mode with 2 GiB of keyed state in 512 MiB a worker
+	@$(WITH_JAVA) $(PY) -m tests.soak.batch_state $(ARGS)
 
 setup: $(READY) ## the virtual environment only
 

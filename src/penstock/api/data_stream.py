@@ -35,9 +35,11 @@ from penstock.core.partition import (
 )
 from penstock.core.poison import poison_policy
 from penstock.core.sink import Sink
+from penstock.core.sink_function import SinkFunction
 from penstock.core.slots import SlotSharingGroup
 from penstock.core.specs import (
     CollectSpec,
+    FunctionSinkSpec,
     KeyedProcessSpec,
     OperatorSpec,
     ProcessSpec,
@@ -324,11 +326,26 @@ class DataStream(_Named, Generic[T]):
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """Write to a two-phase sink."""
+        if isinstance(sink, SinkFunction):
+            raise TypeError(f"sink_to() takes a Sink, got {type(sink).__name__}, a SinkFunction: use add_sink()")
         return self._add_sink("Writer", SinkSpec(_instance(sink, Sink, "sink_to()")))
+
+    def add_sink(self, sink_func: SinkFunction | Callable[[T], Any]) -> DataStreamSink:
+        """Call a function for each record as it comes: at-least-once, since a batch that failed is run again."""
+        if isinstance(sink_func, Sink):
+            raise TypeError(f"add_sink() takes a SinkFunction, got {type(sink_func).__name__}, a Sink: use sink_to()")
+        if not isinstance(sink_func, SinkFunction) and (isinstance(sink_func, Function) or not callable(sink_func)):
+            raise TypeError(f"add_sink() takes a SinkFunction or a function, got {type(sink_func).__name__}")
+        return self._add_sink("Sink: Unnamed", FunctionSinkSpec(sink_func))
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print every record on the driver's standard output, with its subtask where there are several."""
         return self._add_sink("Print to Std. Out", CollectSpec(self._env._next_name(), True, sink_identifier or ""))
+
+    def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """As `print`, on the driver's standard error."""
+        spec = CollectSpec(self._env._next_name(), True, sink_identifier or "", to_err=True)
+        return self._add_sink("Print to Std. Err", spec)
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
@@ -337,6 +354,16 @@ class DataStream(_Named, Generic[T]):
         name = self._env._next_name()
         self._add_sink("Collect", CollectSpec(name, False))
         return self._env._collect(name, job_execution_name, limit)
+
+    def to_data_frame(self, schema: TypeInformation | None = None) -> Any:
+        """Run the program and give this stream's records as a Spark DataFrame. The input must be bounded.
+
+        Columns come from `schema` (a row or tuple type; another type gives the one column `f0`), else from the
+        first records. The records wait in Parquet files, not in memory.
+        """
+        from penstock.api.frames import data_frame_of
+
+        return data_frame_of(self, schema)
 
     def _add_sink(self, name: str, spec: OperatorSpec) -> DataStreamSink:
         return DataStreamSink(self._env._draft(name, spec, self._feeds))

@@ -55,9 +55,19 @@ from penstock.core.functions import (
     TimerService,
 )
 from penstock.core.output_tag import OutputTag
+from penstock.core.python_source import PythonSource, Timestamped
+from penstock.core.rich import RichFunction
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
+from penstock.core.sink_function import RichSinkFunction, SinkFunction
 from penstock.core.slots import MemorySize, SlotSharingGroup
 from penstock.core.source import Source
+from penstock.core.source_function import (
+    ParallelSourceFunction,
+    RichParallelSourceFunction,
+    RichSourceFunction,
+    SourceContext,
+    SourceFunction,
+)
 from penstock.core.state_backend import (
     EmbeddedRocksDBStateBackend,
     FsStateBackend,
@@ -118,24 +128,34 @@ __all__ = [
     "MergingWindowAssigner",
     "OperatorStateStore",
     "OutputTag",
+    "ParallelSourceFunction",
     "Partitioner",
     "PredefinedOptions",
     "ProcessFunction",
     "ProcessWindowFunction",
+    "PythonSource",
     "ReduceFunction",
+    "RichFunction",
+    "RichParallelSourceFunction",
+    "RichSinkFunction",
+    "RichSourceFunction",
     "RocksDBStateBackend",
     "RuntimeContext",
     "RuntimeExecutionMode",
     "Sink",
+    "SinkFunction",
     "SinkWriter",
     "SlotSharingGroup",
     "Source",
+    "SourceContext",
+    "SourceFunction",
     "StateBackend",
     "StreamExecutionEnvironment",
     "SupportsCommitter",
     "TimeDomain",
     "TimeWindow",
     "TimerService",
+    "Timestamped",
     "Trigger",
     "TriggerResult",
     "Window",

@@ -35,6 +35,15 @@ from penstock.core.functions import (
     ReduceFunction,
     RuntimeContext,
 )
+from penstock.core.rich import RichFunction
+from penstock.core.sink_function import RichSinkFunction, SinkFunction
+from penstock.core.source_function import (
+    ParallelSourceFunction,
+    RichParallelSourceFunction,
+    RichSourceFunction,
+    SourceContext,
+    SourceFunction,
+)
 from penstock.core.window_functions import (
     AllWindowFunction,
     PassThroughAllWindowFunction,
@@ -69,6 +78,7 @@ __all__ = [
     "MapFunction",
     "NullByteKeySelector",
     "OperatorStateStore",
+    "ParallelSourceFunction",
     "Partitioner",
     "PassThroughAllWindowFunction",
     "PassThroughWindowFunction",
@@ -76,6 +86,13 @@ __all__ = [
     "ProcessFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
+    "RichFunction",
+    "RichParallelSourceFunction",
+    "RichSinkFunction",
+    "RichSourceFunction",
     "RuntimeContext",
+    "SinkFunction",
+    "SourceContext",
+    "SourceFunction",
     "WindowFunction",
 ]

@@ -10,7 +10,11 @@ from penstock.core.functions import AggregateFunction, Function, ReduceFunction,
 from penstock.runtime.state.handles import PagedListState, PagedValueState
 from penstock.runtime.state.namespaced import NamespaceSpace
 
-__all__ = ["Combiner", "Folded", "Kept"]
+__all__ = ["CONTENTS", "Combiner", "Folded", "Kept"]
+
+
+CONTENTS = "value:_contents@"
+"""The table of accumulators, as the backend knows it."""
 
 
 class Combiner:

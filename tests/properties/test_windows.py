@@ -35,7 +35,7 @@ from tests.properties.test_same_results import batches, run
 from tests.properties.window_oracle import Oracle, Shape, gap_of, made
 
 LATE = OutputTag("late")
-FUNCTIONS = ["reduce", "aggregate", "process", "reduce and process"]
+FUNCTIONS = ["reduce", "aggregate", "mergeable", "process", "reduce and process"]
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink]
 
 
@@ -56,6 +56,16 @@ class Folded(AggregateFunction):
 
     def merge(self, acc_a: list[Any], acc_b: list[Any]) -> list[Any]:
         return [acc_a[0], acc_a[1] + acc_b[1], acc_a[2] + acc_b[2]]
+
+
+class Mergeable(Folded):
+    """… of which sliding windows may share panes."""
+
+    mergeable = True
+
+
+class General(EventTimeTrigger):
+    """No trigger that the operator knows by heart."""
 
 
 class Gathered(ProcessWindowFunction):
@@ -83,8 +93,8 @@ def assigner(shape: Shape) -> WindowAssigner:
 def trigger(kind: str, number: int) -> Trigger:
     if kind == "continuous":
         return ContinuousEventTimeTrigger(number)
-    if kind == "default":
-        return EventTimeTrigger()
+    if kind in ("default", "general"):
+        return EventTimeTrigger() if kind == "default" else General()
     return CountTrigger(number) if kind == "count" else PurgingTrigger.of(CountTrigger(number))
 
 
@@ -97,8 +107,8 @@ def windowed(
     windows = windows.allowed_lateness(lateness).side_output_late_data(LATE)
     if function == "process":
         return windows.process(Gathered())
-    if function == "aggregate":
-        return windows.aggregate(Folded())
+    if function in ("aggregate", "mergeable"):
+        return windows.aggregate(Folded() if function == "aggregate" else Mergeable())
     return windows.reduce(_added, Labelled() if function == "reduce and process" else None)
 
 
@@ -124,7 +134,7 @@ shapes = st.one_of(
 )
 
 triggers = st.one_of(
-    st.just(("default", 0)),
+    st.sampled_from([("default", 0), ("default", 0), ("general", 0)]),
     st.tuples(st.sampled_from(["count", "purging"]), st.integers(1, 4)),
     st.tuples(st.just("continuous"), st.integers(1, 9)),
 )

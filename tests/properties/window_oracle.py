@@ -57,7 +57,7 @@ class Window:
 
 
 class Oracle:
-    """`trigger` is (kind, number): default, count, purging or continuous. Feed records and watermarks; see `fired`."""
+    """`trigger` is (kind, number): default (or general, the same), count, purging or continuous."""
 
     def __init__(self, shape: Shape, trigger: tuple[str, int], lateness: int) -> None:
         self.shape, (self.trigger, self.number), self.lateness = shape, trigger, lateness

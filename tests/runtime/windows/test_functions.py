@@ -191,21 +191,46 @@ class Growing(AggregateFunction):
         return acc_a
 
 
-def test_changing_an_accumulator_changes_no_other() -> None:
-    """S7: not by get_result, not in another window, not in what was emitted."""
+class Panes(Growing):
+    mergeable = True
+
+
+@pytest.mark.parametrize("function", [Growing, Panes])
+def test_changing_an_accumulator_changes_no_other(function: Any) -> None:
+    """S7: not by get_result, not in another window, not in what was emitted; whether panes are shared or not."""
     slides = SlidingEventTimeWindows.of(Time.milliseconds(10), Time.milliseconds(5))
-    harness = aggregated(slides, Growing(), lateness=10)
+    harness = aggregated(slides, function(), lateness=10)
     seen(harness, [(("a", 1), 7), (("b", 9), 7)])
     harness.push_watermark(9)
     assert taken(harness) == [[1, "shown"], [9, "shown"]]
-    assert fed(harness, 2, at=7) == [[1, 2, "shown"]]
+    assert fed(harness, 2, 3, at=7) == [[1, 2, "shown"], [1, 2, 3, "shown"]]
+    assert fed(harness, 4, at=7) == [[1, 2, 3, 4, "shown"]]
     harness.push_watermark(14)
-    assert taken(harness) == [[1, 2, "shown"], [9, "shown"]]
+    assert taken(harness) == [[1, 2, 3, 4, "shown"], [9, "shown"]]
     merged = aggregated(SESSION, Growing())
     seen(merged, [(("a", 1), 0), (("a", 2), 18), (("a", 3), 9)])
     merged.end_input()
     assert [sorted(map(str, out)) for out in taken(merged)] == [["1", "2", "3", "shown"]]
     merged.assert_no_leaks()
+
+
+def test_changing_a_record_in_one_window_changes_it_in_no_other() -> None:
+    """S7: reduce functions that change what they are given, and keep it."""
+
+    def longer(a: list[Any], b: list[Any]) -> list[Any]:
+        b.append(len(a))
+        return b
+
+    slides = SlidingEventTimeWindows.of(Time.milliseconds(10), Time.milliseconds(5))
+    harness = reduced(slides, longer)
+    seen(harness, [(["a"], 3), (["a"], 7), (["a"], 8), (["a"], 12)])
+    harness.end_input()
+    # [-5, 5): 3; [0, 10): 3 7 8; [5, 15): 7 8 12; [10, 20): 12
+    assert harness.output() == [["a"], ["a", 2], ["a", 2], ["a"]]
+    grown = reduced(slides, lambda a, b: a.append(b[0]) or a)
+    seen(grown, [(["a"], 7), (["a"], 8), (["a"], 12)])
+    grown.end_input()
+    assert grown.output() == [["a"] * 2, ["a"] * 3, ["a"]]
 
 
 class Spoiling(ProcessWindowFunction):

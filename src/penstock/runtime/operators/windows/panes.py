@@ -6,14 +6,13 @@ Only for functions that say that merging is right and order-free (`mergeable = T
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from math import gcd
 from typing import Any
 
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import WindowSpec
-from penstock.core.time import MAX_TIMESTAMP
 from penstock.core.window_functions import ProcessWindowFunction
-from penstock.runtime.codec import fix
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.windows.aligned import AlignedWindowOperator, Table, is_aligned
 from penstock.runtime.state.backend import EVENT
@@ -72,9 +71,8 @@ class PaneWindowOperator(AlignedWindowOperator):
         upcoming = [start for start in starts if start + self._size - 1 > clock]
         if upcoming:
             self._await(min(upcoming))
-        cleanup = last + self._size - 1 + self._lateness_ms
-        if self._lateness_ms and cleanup < MAX_TIMESTAMP:
-            self._backend.register(EVENT, cleanup, pane)
+        if self._lateness_ms:
+            self._backend.register(EVENT, self._gone_ms(last + self._size - 1), pane)
 
     def _await(self, start: int) -> None:
         self._backend.register(EVENT, start + self._size - 1, (start, start + self._size))
@@ -87,17 +85,9 @@ class PaneWindowOperator(AlignedWindowOperator):
                 self._give_panes(start, inner)
 
     def _give_panes(self, start: int, inner: dict[Any, Any]) -> None:
-        accumulators = [Table.read(inner[pane]) for pane in self._panes(start, inner)]
+        accumulators = [Table.copy(inner[pane]) for pane in self._panes(start, inner)]
         if accumulators:
-            merged = accumulators[0] if len(accumulators) == 1 else self._merged(accumulators)
-            self._give((start, start + self._size), merged)
-
-    def _merged(self, accumulators: list[Any]) -> Any:
-        # functions may merge in place: what is kept in panes must not be touched
-        merged = fix(accumulators[0])
-        for other in accumulators[1:]:
-            merged = self._merge_two(merged, fix(other))
-        return merged
+            self._give((start, start + self._size), reduce(self._merge_two, accumulators))
 
     def _panes(self, start: int, inner: dict[Any, Any]) -> Iterator[int]:
         """Panes of a window, oldest first."""

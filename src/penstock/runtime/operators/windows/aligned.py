@@ -18,7 +18,7 @@ from penstock.core.triggers import EventTimeTrigger, ProcessingTimeTrigger
 from penstock.core.window_assigners import TimeWindows
 from penstock.core.window_functions import ProcessWindowFunction
 from penstock.core.windows import TimeWindow
-from penstock.runtime.codec import IMMUTABLE, encode, loads
+from penstock.runtime.codec import IMMUTABLE, encode, fix, loads
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import describe, user_failure
 from penstock.runtime.operators.base import Timestamps
@@ -62,6 +62,12 @@ class Table:
         if stored.__class__ is tuple:
             return stored[0]
         return stored.accumulator if stored.__class__ is Live else loads(stored)[0]
+
+    @staticmethod
+    def copy(stored: Any) -> Any:
+        """The same, for functions that might change it: not shared with what is kept."""
+        accumulator = Table.read(stored)
+        return fix(accumulator) if stored.__class__ is Live else accumulator
 
     def write(self, inner: dict[Any, Any], namespace: Any, accumulator: Any) -> None:
         if accumulator.__class__ in IMMUTABLE:
@@ -196,7 +202,7 @@ class AlignedWindowOperator(TimeWindowOperator):
         self._table.write(inner, namespace, accumulator)
         self._backend.page.dirty = True
         if end <= clock:
-            self._give(namespace, accumulator)
+            self._give(namespace, Table.copy(inner[namespace]))
 
     def _register(self, namespace: Any, end: int, clock: int) -> None:
         backend, domain = self._backend, self._domain

@@ -6,6 +6,7 @@ Only for functions that say that merging is right and order-free (`mergeable = T
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from math import gcd
 from typing import Any
 
@@ -13,7 +14,6 @@ from penstock.core.job import ChainedOperator
 from penstock.core.specs import WindowSpec
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.core.window_functions import ProcessWindowFunction
-from penstock.runtime.codec import fix
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.windows.aligned import AlignedWindowOperator, Table, is_aligned
 from penstock.runtime.state.backend import EVENT
@@ -87,17 +87,10 @@ class PaneWindowOperator(AlignedWindowOperator):
                 self._give_panes(start, inner)
 
     def _give_panes(self, start: int, inner: dict[Any, Any]) -> None:
-        accumulators = [Table.read(inner[pane]) for pane in self._panes(start, inner)]
+        # copies: functions may merge in place
+        accumulators = [Table.copy(inner[pane]) for pane in self._panes(start, inner)]
         if accumulators:
-            merged = accumulators[0] if len(accumulators) == 1 else self._merged(accumulators)
-            self._give((start, start + self._size), merged)
-
-    def _merged(self, accumulators: list[Any]) -> Any:
-        # functions may merge in place: what is kept in panes must not be touched
-        merged = fix(accumulators[0])
-        for other in accumulators[1:]:
-            merged = self._merge_two(merged, fix(other))
-        return merged
+            self._give((start, start + self._size), reduce(self._merge_two, accumulators))
 
     def _panes(self, start: int, inner: dict[Any, Any]) -> Iterator[int]:
         """Panes of a window, oldest first."""

@@ -12,6 +12,9 @@ from penstock.api.connected import (
 )
 from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
 from penstock.api.environment import StreamExecutionEnvironment
+from penstock.api.interval_join import IntervalJoin, IntervalJoined
+from penstock.api.joined_streams import CoGroupedStreams, JoinedStreams
+from penstock.api.regular_join import RegularJoin
 from penstock.api.windowed_stream import WindowedStream
 from penstock.core.async_function import (
     AsyncFunction,
@@ -54,6 +57,13 @@ from penstock.core.functions import (
     TimeDomain,
     TimerService,
 )
+from penstock.core.join_functions import (
+    CoGroupFunction,
+    FlatJoinFunction,
+    JoinFunction,
+    ProcessJoinFunction,
+    TaggedUnion,
+)
 from penstock.core.output_tag import OutputTag
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
 from penstock.core.slots import MemorySize, SlotSharingGroup
@@ -87,6 +97,8 @@ __all__ = [
     "CheckpointingMode",
     "CloseableIterator",
     "CoFlatMapFunction",
+    "CoGroupFunction",
+    "CoGroupedStreams",
     "CoMapFunction",
     "CoProcessFunction",
     "CommitRequest",
@@ -99,6 +111,7 @@ __all__ = [
     "ExternalizedCheckpointRetention",
     "FileSystemCheckpointStorage",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "FsStateBackend",
     "Function",
@@ -106,7 +119,11 @@ __all__ = [
     "FunctionSnapshotContext",
     "GlobalWindow",
     "HashMapStateBackend",
+    "IntervalJoin",
+    "IntervalJoined",
     "JobManagerCheckpointStorage",
+    "JoinFunction",
+    "JoinedStreams",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -121,8 +138,10 @@ __all__ = [
     "Partitioner",
     "PredefinedOptions",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
+    "RegularJoin",
     "RocksDBStateBackend",
     "RuntimeContext",
     "RuntimeExecutionMode",
@@ -133,6 +152,7 @@ __all__ = [
     "StateBackend",
     "StreamExecutionEnvironment",
     "SupportsCommitter",
+    "TaggedUnion",
     "TimeDomain",
     "TimeWindow",
     "TimerService",

@@ -148,8 +148,9 @@ class _Left(_Inner):
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
         """The end of the input, in BATCH mode: what nothing matched (P5)."""
-        for left in self._alone.get():
-            yield _stamped((RowKind.INSERT, self._call(left[0], None)), left, left)
+        for value, stamp in self._alone.get():
+            change = (RowKind.INSERT, self._call(value, None))
+            yield change if stamp is None else Stamped(change, stamp)
 
     def _joined(self, left: Kept, right: Kept, newer: Kept) -> Any:
         result = (RowKind.INSERT, self._call(left[0], right[0]))

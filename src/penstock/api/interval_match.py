@@ -18,8 +18,7 @@ from penstock.core.time import MAX_TIMESTAMP
 
 __all__ = ["IntervalMatch", "Side"]
 
-BLOCK_RECORDS = 64
-_PROBES = 32
+BLOCK_RECORDS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,67 +31,90 @@ class Side:
     outer: bool = False
     late: OutputTag | None = None
 
+    @property
+    def width(self) -> int:
+        return self.last - self.first + 1
+
+    def over(self, timestamp: int) -> int:
+        """When nothing can match a record any more: the watermark is past the end of its interval."""
+        return min(timestamp + self.last + 1, MAX_TIMESTAMP)
+
+
+Entry = tuple[int, bool, Any]
+"""Timestamp, whether it must be told that nothing matched it, and the record."""
+
 
 class _Waiting:
-    """The records of a side and key that can still match, by timestamp, each with whether it must not stay alone.
+    """The records of a side and key that can still match, in slots of time as wide as the interval.
 
-    A map from timestamp to (number of full blocks, newest records), and from (timestamp, number) to the full blocks:
-    however many records share a timestamp, one more of them touches few others.
+    So a record looks into two slots at most. A map from slot to (number of full blocks, earliest timestamp, newest
+    entries), and from (slot, number) to the full blocks: one more record of a slot touches few others.
     """
 
-    def __init__(self, name: str, context: RuntimeContext) -> None:
+    def __init__(self, name: str, width: int, context: RuntimeContext) -> None:
+        self._width = width
         self._map: MapState[Any, Any] = context.get_map_state(MapStateDescriptor(f"_{name}"))
 
-    def add(self, timestamp: int, value: Any, alone: bool) -> None:
-        full, newest = self._map.get(timestamp) or (0, ())
+    def add(self, entry: Entry) -> bool:
+        """Keep a record; whether it is now the earliest of its slot."""
+        time = entry[0]
+        slot = time // self._width
+        full, earliest, newest = self._map.get(slot) or (0, MAX_TIMESTAMP + 1, ())
         if len(newest) >= BLOCK_RECORDS:
-            self._map.put((timestamp, full), newest)
+            self._map.put((slot, full), newest)
             full, newest = full + 1, ()
-        self._map.put(timestamp, (full, (*newest, (alone, value))))
+        self._map.put(slot, (full, min(time, earliest), (*newest, entry)))
+        return time < earliest
 
-    def times(self, first: int, last: int) -> list[int]:
-        """The timestamps in a range that have records, in order."""
-        if last - first < _PROBES:
-            return [time for time in range(first, last + 1) if self._map.contains(time)]
-        return sorted(time for time in self._map if time.__class__ is int and first <= time <= last)
+    def meet(self, first: int, last: int) -> list[Entry]:
+        """The records of a range of time; from now on none of them is alone."""
+        found: list[Entry] = []
+        for slot in range(first // self._width, last // self._width + 1):
+            head = self._map.get(slot)
+            if head is not None:
+                full, earliest, newest = head
+                for number in range(full):
+                    found += self._met((slot, number), self._map.get((slot, number)) or (), first, last)
+                found += self._met(slot, newest, first, last, (full, earliest))
+        return found
 
-    def meet(self, timestamp: int) -> list[Any]:
-        """The records of a timestamp; from now on none of them is alone."""
-        found: list[Any] = []
-        full, newest = self._map.get(timestamp) or (0, ())
-        for number in range(full):
-            block = self._map.get((timestamp, number)) or ()
-            if _any_alone(block):
-                self._map.put((timestamp, number), _not_alone(block))
-            found += block
-        if _any_alone(newest):
-            self._map.put(timestamp, (full, _not_alone(newest)))
-        return [value for _, value in (*found, *newest)]
+    def _met(
+        self, key: Any, block: tuple[Entry, ...], first: int, last: int, head: tuple[Any, ...] = ()
+    ) -> list[Entry]:
+        met = [entry for entry in block if first <= entry[0] <= last]
+        if any(alone for _, alone, _ in met):
+            marked = tuple((time, alone and not first <= time <= last, value) for time, alone, value in block)
+            self._map.put(key, (*head, marked) if head else marked)
+        return met
 
-    def leave(self, timestamp: int) -> list[Any]:
-        """Forget the records of a timestamp; those that stayed alone."""
-        left: list[Any] = []
-        full, newest = self._map.get(timestamp) or (0, ())
-        for number in range(full):
-            left += self._map.get((timestamp, number)) or ()
-            self._map.remove((timestamp, number))
-        self._map.remove(timestamp)
-        return [value for alone, value in (*left, *newest) if alone]
+    def leave(self, slot: int, before: int) -> tuple[list[Entry], int | None]:
+        """Forget the records of a slot that are earlier: those, and the earliest left if some were forgotten."""
+        head = self._map.get(slot)
+        if head is None or head[1] >= before:
+            return [], None
+        entries = self._emptied(slot, head)
+        kept = [entry for entry in entries if entry[0] >= before]
+        for entry in kept:
+            self.add(entry)
+        return [entry for entry in entries if entry[0] < before], min((entry[0] for entry in kept), default=None)
 
+    def _emptied(self, slot: int, head: tuple[int, int, tuple[Entry, ...]]) -> list[Entry]:
+        entries: list[Entry] = []
+        for number in range(head[0]):
+            entries += self._map.get((slot, number)) or ()
+            self._map.remove((slot, number))
+        self._map.remove(slot)
+        return [*entries, *head[2]]
 
-def _any_alone(block: tuple[Any, ...]) -> bool:
-    return any(alone for alone, _ in block)
-
-
-def _not_alone(block: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple((False, value) for _, value in block)
+    def slots(self) -> list[int]:
+        return sorted(slot for slot in self._map if slot.__class__ is int)
 
 
 class _Context(ProcessJoinFunction.Context):
     """The one context of a join; `sent` gathers what the current call sends to side outputs."""
 
     def __init__(self) -> None:
-        self.stamps: list[int | None] = [None, None]
+        self.stamps: tuple[int | None, int | None] = (None, None)
         self.timestamp = 0
         self.sent: list[Any] = []
 
@@ -129,8 +151,8 @@ class IntervalMatch(KeyedCoProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._context = _Context()
-        left, right = self._sides
-        self._waiting = (_Waiting(left.name, runtime_context), _Waiting(right.name, runtime_context))
+        left, right = (_Waiting(side.name, side.width, runtime_context) for side in self._sides)
+        self._waiting = (left, right)
         metrics = runtime_context.get_metrics_group()
         self._late, self._dropped = metrics.counter("numLateRecords"), metrics.counter("numLateRecordsDropped")
         self._function.open(runtime_context)
@@ -162,46 +184,47 @@ class IntervalMatch(KeyedCoProcessFunction):
         return ((side.late, value),)
 
     def _on_time(self, index: int, value: Any, timestamp: int, timers: Any) -> Iterator[Any]:
-        side, other = self._sides[index], self._waiting[1 - index]
-        matched = False
-        for time in other.times(timestamp + side.first, timestamp + side.last):
-            for partner in other.meet(time):
-                matched = True
-                yield from self._pair(index, (value, timestamp), (partner, time))
-        alone, bound = side.outer and not matched, timestamp + side.last
-        if bound >= timers.current_watermark():
-            self._waiting[index].add(timestamp, value, alone)
-            timers.register_event_time_timer(min(bound + 1, MAX_TIMESTAMP))
+        side, matched = self._sides[index], False
+        for time, _, partner in self._waiting[1 - index].meet(timestamp + side.first, timestamp + side.last):
+            matched = True
+            left, right = (value, partner) if index == 0 else (partner, value)
+            self._context.stamps = (timestamp, time) if index == 0 else (time, timestamp)
+            yield from self._call(left, right, max(timestamp, time))
+        alone = side.outer and not matched
+        if timestamp + side.last >= timers.current_watermark():
+            if self._waiting[index].add((timestamp, alone, value)):
+                timers.register_event_time_timer(side.over(timestamp))
         elif alone:
             yield from self._alone(index, value, timestamp)
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
-        """The watermark is past what records of one timestamp on each side can match."""
+        """The watermark is past the interval of some records: forget those, wait for the earliest of the others."""
+        timers = ctx.timer_service()
+        clock = timers.current_watermark()
         for index, (side, waiting) in enumerate(zip(self._sides, self._waiting, strict=True)):
-            over = timestamp - 1 - side.last
-            for time in waiting.times(over, over if timestamp < MAX_TIMESTAMP else MAX_TIMESTAMP):
-                for value in waiting.leave(time):
-                    yield from self._alone(index, value, time)
+            slot = (timestamp - 1 - side.last) // side.width
+            for due in [slot] if timestamp < MAX_TIMESTAMP else waiting.slots():
+                gone, earliest = waiting.leave(due, clock - side.last if clock < MAX_TIMESTAMP else clock + 1)
+                for time, alone, value in gone:
+                    if alone:
+                        yield from self._alone(index, value, time)
+                if earliest is not None:
+                    timers.register_event_time_timer(side.over(earliest))
 
     # -- results --------------------------------------------------------------------------------------
 
-    def _pair(self, index: int, own: tuple[Any, int], other: tuple[Any, int]) -> Iterable[Any]:
-        (left, left_time), (right, right_time) = (own, other) if index == 0 else (other, own)
-        self._context.stamps[:] = left_time, right_time
-        return self._call(left, right, max(left_time, right_time))
-
     def _alone(self, index: int, value: Any, timestamp: int) -> Iterable[Any]:
         """Stamped with the moment at which the wait was over, so that it is not late for those who come after."""
-        over = min(timestamp + self._sides[index].last + 1, MAX_TIMESTAMP)
-        self._context.stamps[:] = (timestamp, None) if index == 0 else (None, timestamp)
+        self._context.stamps = (timestamp, None) if index == 0 else (None, timestamp)
         left, right = (value, None) if index == 0 else (None, value)
-        return self._call(left, right, max(timestamp, over))
+        return self._call(left, right, max(timestamp, self._sides[index].over(timestamp)))
 
     def _call(self, left: Any, right: Any, timestamp: int) -> Iterator[Any]:
         context = self._context
-        context.timestamp = timestamp
-        context.sent = []
-        for record in self._function.process_element(left, right, context) or ():
-            yield Stamped(record, timestamp)
+        context.timestamp, context.sent = timestamp, []
+        results = self._function.process_element(left, right, context)
+        if results is not None:
+            for record in results:
+                yield Stamped(record, timestamp)
         for record in context.sent:
             yield Stamped(record, timestamp)

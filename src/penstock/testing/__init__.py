@@ -13,6 +13,7 @@ from penstock.testing.jobs import collect, local_job
 from penstock.testing.local_host import LocalJob
 from penstock.testing.scripted import EVERY_RECORD, PER_RECORD, At, Mark, ScriptedSource, Tick, scripted_stream
 from penstock.testing.transcripts import Transcript, load_transcripts, run_local, run_on_host
+from penstock.testing.window_harness import WindowHarness
 
 __all__ = [
     "EVERY_RECORD",
@@ -30,6 +31,7 @@ __all__ = [
     "Tick",
     "Transcript",
     "TwoInputHarness",
+    "WindowHarness",
     "collect",
     "load_transcripts",
     "local_job",

@@ -65,9 +65,8 @@ class Table:
 
     @staticmethod
     def copy(stored: Any) -> Any:
-        """The same, for functions that might change it: not shared with what is kept."""
-        accumulator = Table.read(stored)
-        return fix(accumulator) if stored.__class__ is Live else accumulator
+        """The same, to be changed at will: what is stored stays as it is."""
+        return fix(stored.accumulator) if stored.__class__ is Live else Table.read(stored)
 
     def write(self, inner: dict[Any, Any], namespace: Any, accumulator: Any) -> None:
         if accumulator.__class__ in IMMUTABLE:
@@ -144,11 +143,16 @@ class TimeWindowOperator(WindowOperator):
         self.fired += 1
         result = self._finish(accumulator)
         if self._function is None:
-            self.take_one(result, namespace[1] - 1)
+            self.take((result,), namespace[1] - 1)
             return
-        made = self._call(TimeWindow(*namespace), (result,))
+        window = TimeWindow(*namespace)
+        made = self._call(window, (result,))
         if made is not None:
-            self.take(made, namespace[1] - 1)
+            self.take(self._iterable(made, window), namespace[1] - 1)
+
+    def _gone_ms(self, last: int) -> int:
+        """When a window is gone, by its last millisecond: at the latest with the last watermark."""
+        return min(last + self._lateness_ms, MAX_TIMESTAMP)
 
     def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
         timestamp = 0
@@ -180,12 +184,15 @@ class AlignedWindowOperator(TimeWindowOperator):
         size, lateness, clock = self._size, self._lateness_ms, self._clock_ms()
         last = time_ms - (time_ms - self._offset) % self._slide
         skipped = last > time_ms - size
+        shared = self._slide < size and fix(value) is not value
         for start in range(last, time_ms - size, -self._slide):
             end = start + size - 1
             if end + lateness <= clock:
                 break
             skipped = False
-            self._into_window(value, (start, start + size), end, clock, outer, key)
+            # a function may keep the record, or change it: no two windows are given the same object (S7)
+            own = fix(value) if shared else value
+            self._into_window(own, (start, start + size), end, clock, outer, key)
         if skipped:
             self._too_late(value, stamp)
 
@@ -209,9 +216,7 @@ class AlignedWindowOperator(TimeWindowOperator):
         if end > clock:
             backend.register(domain, end, namespace)
         if self._lateness_ms:
-            cleanup = end + self._lateness_ms
-            if cleanup < MAX_TIMESTAMP:
-                backend.register(domain, cleanup, namespace)
+            backend.register(domain, self._gone_ms(end), namespace)
 
     def _window_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
         outer = self._backend.page.slots[self._table.slot]
@@ -221,7 +226,7 @@ class AlignedWindowOperator(TimeWindowOperator):
             return
         if timestamp == namespace[1] - 1:
             self._give(namespace, Table.read(stored))
-        if timestamp == namespace[1] - 1 + self._lateness_ms:
+        if timestamp == self._gone_ms(namespace[1] - 1):
             del inner[namespace]
             if not inner:
                 del outer[key]

@@ -12,7 +12,6 @@ from typing import Any
 
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import WindowSpec
-from penstock.core.time import MAX_TIMESTAMP
 from penstock.core.window_functions import ProcessWindowFunction
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.windows.aligned import AlignedWindowOperator, Table, is_aligned
@@ -72,9 +71,8 @@ class PaneWindowOperator(AlignedWindowOperator):
         upcoming = [start for start in starts if start + self._size - 1 > clock]
         if upcoming:
             self._await(min(upcoming))
-        cleanup = last + self._size - 1 + self._lateness_ms
-        if self._lateness_ms and cleanup < MAX_TIMESTAMP:
-            self._backend.register(EVENT, cleanup, pane)
+        if self._lateness_ms:
+            self._backend.register(EVENT, self._gone_ms(last + self._size - 1), pane)
 
     def _await(self, start: int) -> None:
         self._backend.register(EVENT, start + self._size - 1, (start, start + self._size))

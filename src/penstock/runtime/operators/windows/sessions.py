@@ -10,7 +10,6 @@ from typing import Any
 
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import WindowSpec
-from penstock.core.time import MAX_TIMESTAMP
 from penstock.core.triggers import EventTimeTrigger, ProcessingTimeTrigger
 from penstock.core.window_assigners import SessionWindows
 from penstock.core.window_functions import ProcessWindowFunction
@@ -67,7 +66,7 @@ class SessionWindowOperator(TimeWindowOperator):
         if end - 1 <= clock:
             self._give((start, end), accumulator)
             if not timed:
-                self._await(start, end - 1 + self._lateness_ms)
+                self._await(start, self._gone_ms(end - 1))
         elif not timed:
             self._await(start, end - 1)
 
@@ -88,8 +87,7 @@ class SessionWindowOperator(TimeWindowOperator):
         return stored[0] if stored.__class__ is tuple else loads(stored)[0]
 
     def _await(self, start: int, time_ms: int) -> None:
-        if time_ms < MAX_TIMESTAMP:
-            self._backend.register(self._domain, time_ms, start)
+        self._backend.register(self._domain, time_ms, start)
 
     @staticmethod
     def _forget_empty(outer: dict[Any, Any], key: Any) -> None:
@@ -108,8 +106,8 @@ class SessionWindowOperator(TimeWindowOperator):
             return
         if last == timestamp:
             self._give((namespace, end), self._read(stored))
-        if last + self._lateness_ms > timestamp:
-            self._await(namespace, last + self._lateness_ms)
+        if self._gone_ms(last) > timestamp:
+            self._await(namespace, self._gone_ms(last))
             return
         del sessions[namespace]
         self._forget_empty(outer, key)

@@ -293,6 +293,16 @@ def test_timestamps_at_the_ends_of_time() -> None:
     joined.assert_no_leaks()
 
 
+@pytest.mark.parametrize("upper", range(5, 12))
+def test_the_last_records_of_all_leave_with_the_end_of_the_stream(upper: int) -> None:
+    """T4, W8: whatever slot they are in."""
+    joined = harness(-1, upper, full)
+    joined.push_all([(t, MAX_TIMESTAMP - t) for t in range(1, 15)], input=1)
+    joined.end_input()
+    assert sorted(joined.output()) == [(t, None) for t in range(1, 15)]
+    joined.assert_no_leaks()
+
+
 # -- functions ----------------------------------------------------------------------------------------
 
 

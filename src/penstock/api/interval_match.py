@@ -18,7 +18,7 @@ from penstock.core.time import MAX_TIMESTAMP
 
 __all__ = ["IntervalMatch", "Side"]
 
-BLOCK_RECORDS = 16
+BLOCK_RECORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,17 @@ class _Waiting:
             return [], None
         entries = self._emptied(slot, head)
         kept = [entry for entry in entries if entry[0] >= before]
-        for entry in kept:
-            self.add(entry)
-        return [entry for entry in entries if entry[0] < before], min((entry[0] for entry in kept), default=None)
+        return [entry for entry in entries if entry[0] < before], self._filled(slot, kept) if kept else None
+
+    def _filled(self, slot: int, entries: list[Entry]) -> int:
+        """Put entries into an empty slot; the earliest timestamp of them."""
+        full = (len(entries) - 1) // BLOCK_RECORDS
+        for number in range(full):
+            block = entries[number * BLOCK_RECORDS : (number + 1) * BLOCK_RECORDS]
+            self._map.put((slot, number), tuple(block))
+        earliest = min(entry[0] for entry in entries)
+        self._map.put(slot, (full, earliest, tuple(entries[full * BLOCK_RECORDS :])))
+        return earliest
 
     def _emptied(self, slot: int, head: tuple[int, int, tuple[Entry, ...]]) -> list[Entry]:
         entries: list[Entry] = []
@@ -111,11 +119,14 @@ class _Waiting:
 
 
 class _Context(ProcessJoinFunction.Context):
-    """The one context of a join; `sent` gathers what the current call sends to side outputs."""
+    """The one context of a join; `sent` gathers what the current call sends to side outputs.
+
+    `now` is what results are stamped with unless told otherwise: the timestamp of the arriving record or timer.
+    """
 
     def __init__(self) -> None:
         self.stamps: tuple[int | None, int | None] = (None, None)
-        self.timestamp = 0
+        self.timestamp = self.now = 0
         self.sent: list[Any] = []
 
     def get_left_timestamp(self) -> int | None:
@@ -185,6 +196,7 @@ class IntervalMatch(KeyedCoProcessFunction):
 
     def _on_time(self, index: int, value: Any, timestamp: int, timers: Any) -> Iterator[Any]:
         side, matched = self._sides[index], False
+        self._context.now = timestamp
         for time, _, partner in self._waiting[1 - index].meet(timestamp + side.first, timestamp + side.last):
             matched = True
             left, right = (value, partner) if index == 0 else (partner, value)
@@ -199,7 +211,7 @@ class IntervalMatch(KeyedCoProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
         """The watermark is past the interval of some records: forget those, wait for the earliest of the others."""
-        timers = ctx.timer_service()
+        timers, self._context.now = ctx.timer_service(), timestamp
         clock = timers.current_watermark()
         for index, (side, waiting) in enumerate(zip(self._sides, self._waiting, strict=True)):
             slot = (timestamp - 1 - side.last) // side.width
@@ -223,8 +235,10 @@ class IntervalMatch(KeyedCoProcessFunction):
         context = self._context
         context.timestamp, context.sent = timestamp, []
         results = self._function.process_element(left, right, context)
-        if results is not None:
-            for record in results:
+        if timestamp == context.now:
+            yield from results or ()
+        else:
+            for record in results or ():
                 yield Stamped(record, timestamp)
         for record in context.sent:
             yield Stamped(record, timestamp)

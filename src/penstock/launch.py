@@ -120,7 +120,7 @@ def plan_options(
     conf: Configuration, host: str, parallelism: int, max_parallelism: int, batch: bool = False
 ) -> PlanOptions:
     """The part of the settings that plans depend on."""
-    memory = (96 if batch else 256) << 20  # BATCH goes key group by key group: little of its state is in use at a time
+    memory = (48 if batch else 256) << 20  # BATCH goes key group by key group: little of its state is in use at a time
     dependencies = PythonDependencies.of(conf)
     settings = RuntimeSettings(
         batch_mode=batch,

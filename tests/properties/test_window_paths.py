@@ -32,7 +32,9 @@ class Values(AggregateFunction):
         return accumulator
 
     def get_result(self, accumulator: list[int]) -> tuple[int, ...]:
-        return tuple(sorted(accumulator))
+        found = tuple(sorted(accumulator))
+        accumulator.append(-1)  # must not be seen again (S7)
+        return found
 
     def merge(self, acc_a: list[int], acc_b: list[int]) -> list[int]:
         acc_a.extend(acc_b)

@@ -64,6 +64,9 @@ if TYPE_CHECKING:
     from penstock.api.collect import CloseableIterator
     from penstock.api.connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
     from penstock.api.environment import StreamExecutionEnvironment
+    from penstock.api.interval_join import IntervalJoin
+    from penstock.api.joined_streams import CoGroupedStreams, JoinedStreams
+    from penstock.api.regular_join import RegularJoin
     from penstock.api.windowed_stream import AllWindowedStream, WindowedStream
 
 T = TypeVar("T")
@@ -259,6 +262,18 @@ class DataStream(_Named, Generic[T]):
 
         return AllWindowedStream(self, window_assigner)
 
+    def join(self, other_stream: DataStream[Any]) -> JoinedStreams:
+        """Pairs of records of this stream and another that share a key and a window (W8)."""
+        from penstock.api.joined_streams import JoinedStreams
+
+        return JoinedStreams(self, other_stream)
+
+    def co_group(self, other_stream: DataStream[Any]) -> CoGroupedStreams:
+        """All records of this stream and another that share a key and a window (W8)."""
+        from penstock.api.joined_streams import CoGroupedStreams
+
+        return CoGroupedStreams(self, other_stream)
+
     def cache(self) -> CachedDataStream[T]:
         """Keep the records of a bounded stream: the next job that uses it computes it, later ones read them."""
         from penstock.api.cached import cached
@@ -402,6 +417,18 @@ class KeyedStream(DataStream[T]):
         if slide is None:
             return self.window(TumblingEventTimeWindows.of(size))
         return self.window(SlidingEventTimeWindows.of(size, slide))
+
+    def interval_join(self, other_stream: KeyedStream[Any]) -> IntervalJoin:
+        """Pairs of records of a key whose timestamps lie in a certain distance (W8)."""
+        from penstock.api.interval_join import IntervalJoin
+
+        return IntervalJoin(self, other_stream)
+
+    def regular_join(self, other_stream: KeyedStream[Any]) -> RegularJoin:
+        """All pairs of records of a key, as a database joins two tables (W8)."""
+        from penstock.api.regular_join import RegularJoin
+
+        return RegularJoin(self, other_stream)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
         """The rolling sum of a field of each key."""

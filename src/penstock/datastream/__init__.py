@@ -12,6 +12,9 @@ from penstock.api.connected import (
 )
 from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
 from penstock.api.environment import StreamExecutionEnvironment
+from penstock.api.interval_join import IntervalJoin, IntervalJoined
+from penstock.api.joined_streams import CoGroupedStreams, JoinedStreams
+from penstock.api.regular_join import RegularJoin
 from penstock.api.windowed_stream import WindowedStream
 from penstock.core.async_function import (
     AsyncFunction,
@@ -53,6 +56,13 @@ from penstock.core.functions import (
     RuntimeContext,
     TimeDomain,
     TimerService,
+)
+from penstock.core.join_functions import (
+    CoGroupFunction,
+    FlatJoinFunction,
+    JoinFunction,
+    ProcessJoinFunction,
+    TaggedUnion,
 )
 from penstock.core.output_tag import OutputTag
 from penstock.core.python_source import PythonSource, Timestamped
@@ -97,6 +107,8 @@ __all__ = [
     "CheckpointingMode",
     "CloseableIterator",
     "CoFlatMapFunction",
+    "CoGroupFunction",
+    "CoGroupedStreams",
     "CoMapFunction",
     "CoProcessFunction",
     "CommitRequest",
@@ -109,6 +121,7 @@ __all__ = [
     "ExternalizedCheckpointRetention",
     "FileSystemCheckpointStorage",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "FsStateBackend",
     "Function",
@@ -116,7 +129,11 @@ __all__ = [
     "FunctionSnapshotContext",
     "GlobalWindow",
     "HashMapStateBackend",
+    "IntervalJoin",
+    "IntervalJoined",
     "JobManagerCheckpointStorage",
+    "JoinFunction",
+    "JoinedStreams",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -132,9 +149,11 @@ __all__ = [
     "Partitioner",
     "PredefinedOptions",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ProcessWindowFunction",
     "PythonSource",
     "ReduceFunction",
+    "RegularJoin",
     "RichFunction",
     "RichParallelSourceFunction",
     "RichSinkFunction",
@@ -152,6 +171,7 @@ __all__ = [
     "StateBackend",
     "StreamExecutionEnvironment",
     "SupportsCommitter",
+    "TaggedUnion",
     "TimeDomain",
     "TimeWindow",
     "TimerService",

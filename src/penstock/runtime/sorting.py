@@ -19,6 +19,7 @@ from penstock.runtime.operators.base import Timestamps
 __all__ = ["HeldInput", "RecordSorter", "SortedRecords"]
 
 _BLOCK = 1024
+_BLOCK_BYTES = 64 << 10
 _IN_MEMORY = 6
 """Decoded records take about so many times the room of their payload."""
 
@@ -79,8 +80,10 @@ class RecordSorter:
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._held.sort(key=_order)
         blocks = []
-        for first in range(0, len(self._held), _BLOCK):
-            data = dumps(self._held[first : first + _BLOCK])
+        # all runs are merged at once, with a block of each in memory
+        step = max(1, min(_BLOCK, _BLOCK_BYTES * len(self._held) // self._size))
+        for first in range(0, len(self._held), step):
+            data = dumps(self._held[first : first + step])
             blocks.append((self._file.tell(), len(data)))
             self._file.write(data)
         self._runs.append(blocks)

@@ -3,6 +3,7 @@
 from penstock.core.clock import ManualClock
 from penstock.testing.harness import (
     BroadcastHarness,
+    JoinHarness,
     KeyedOneInputHarness,
     OneInputHarness,
     Snapshot,
@@ -19,6 +20,7 @@ __all__ = [
     "PER_RECORD",
     "At",
     "BroadcastHarness",
+    "JoinHarness",
     "KeyedOneInputHarness",
     "LocalJob",
     "ManualClock",

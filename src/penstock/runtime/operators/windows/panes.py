@@ -85,6 +85,7 @@ class PaneWindowOperator(AlignedWindowOperator):
                 self._give_panes(start, inner)
 
     def _give_panes(self, start: int, inner: dict[Any, Any]) -> None:
+        # copies: functions may merge in place
         accumulators = [Table.copy(inner[pane]) for pane in self._panes(start, inner)]
         if accumulators:
             self._give((start, start + self._size), reduce(self._merge_two, accumulators))

@@ -14,6 +14,7 @@ from penstock.core.time import MIN_TIMESTAMP
 from penstock.runtime.chunk import ChunkRow, Mark
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import stable_hash
+from penstock.runtime.memory import give_back
 from penstock.runtime.operators.base import Timestamps
 
 __all__ = ["HeldInput", "RecordSorter", "SortedRecords"]
@@ -88,6 +89,7 @@ class RecordSorter:
             self._file.write(data)
         self._runs.append(blocks)
         self._held, self._size = [], 0
+        give_back()
 
     def drain(self) -> Iterator[SortedRecords]:
         """Everything, in order; may be called once."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import stable_hash
+from penstock.runtime.memory import give_back
 from penstock.runtime.state.heap import SweptHeap
 from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page, PageId, StoreKeys, Timer
 from penstock.runtime.state.store import StateStore
@@ -494,6 +495,7 @@ class KeyedBackend:
         self._sweep()
         for heap in self._heaps:
             heap.sweep()
+        give_back()
 
     def _leave(self, page: Page) -> None:
         """A page that was never written leaves no trace in its group's directory."""

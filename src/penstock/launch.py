@@ -108,6 +108,7 @@ def plan_options(
 ) -> PlanOptions:
     """The part of the settings that plans depend on."""
     interval = conf.get_string("pipeline.auto-watermark-interval", "200")
+    memory = (96 if batch else 256) << 20  # BATCH goes key group by key group: little of its state is in use at a time
     settings = RuntimeSettings(
         batch_mode=batch,
         chunk_records=conf.get_integer("penstock.chunk.records", 8192),
@@ -116,8 +117,8 @@ def plan_options(
         per_record_watermarks=conf.get_boolean("penstock.watermark.per-record", False),
         object_reuse=conf.get_boolean("pipeline.object-reuse", False),
         page_bytes=conf.get_integer("penstock.state.page-bytes", 12 << 10),
-        state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", 256 << 20),
-        sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", 256 << 20),
+        state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", memory),
+        sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", memory),
         job_parameters=conf.to_dict(),
     )
     chaining = conf.get_boolean("pipeline.operator-chaining.enabled", True)

@@ -46,6 +46,7 @@ from penstock.core.watermark import WatermarkStrategy
 from penstock.graph.stream_graph import ChainStrategy
 
 if TYPE_CHECKING:
+    from penstock.api.cached import CachedDataStream
     from penstock.api.collect import CloseableIterator
     from penstock.api.connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
     from penstock.api.environment import StreamExecutionEnvironment
@@ -185,6 +186,12 @@ class DataStream(_Named, Generic[T]):
     def project(self, *field_indexes: int) -> DataStream[Any]:
         """Keep some fields of tuples, in the given order."""
         return self._add("Projection", transform_spec("map", Projection(field_indexes)))
+
+    def cache(self) -> CachedDataStream[T]:
+        """Keep the records of a bounded stream: the next job that uses it computes it, later ones read them."""
+        from penstock.api.cached import cached
+
+        return cached(self._env, self._feeds)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream[Any]:
         """What the operator sent to a tag."""

@@ -9,10 +9,10 @@ from penstock.core.partition import Exchange
 from penstock.core.specs import OperatorSpec
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamNode
 
-__all__ = ["Draft", "Feed", "freeze"]
+__all__ = ["Draft", "Feed", "freeze", "upstream"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Draft:
     """A node that can still be named, given a uid, a parallelism."""
 
@@ -56,11 +56,8 @@ class Feed:
     input: int = 0
 
 
-def freeze(drafts: Iterable[Draft]) -> tuple[tuple[StreamNode, ...], tuple[StreamEdge, ...]]:
-    """Nodes and edges of operators and of all they are fed from, numbered in the order in which they were written.
-
-    A stream of a program that has run may be used again in the next one.
-    """
+def upstream(drafts: Iterable[Draft]) -> list[Draft]:
+    """These operators and all they are fed from."""
     found: dict[int, Draft] = {}
     todo = list(drafts)
     while todo:
@@ -68,7 +65,15 @@ def freeze(drafts: Iterable[Draft]) -> tuple[tuple[StreamNode, ...], tuple[Strea
         if id(draft) not in found:
             found[id(draft)] = draft
             todo.extend(f.source for f in draft.inputs)
-    ordered = sorted(found.values(), key=lambda d: d.order)
+    return list(found.values())
+
+
+def freeze(drafts: Iterable[Draft]) -> tuple[tuple[StreamNode, ...], tuple[StreamEdge, ...]]:
+    """Nodes and edges of operators and of all they are fed from, numbered in the order in which they were written.
+
+    A stream of a program that has run may be used again in the next one.
+    """
+    ordered = sorted(upstream(drafts), key=lambda d: d.order)
     numbers = {id(draft): number for number, draft in enumerate(ordered, 1)}
     nodes = tuple(draft.freeze(numbers[id(draft)]) for draft in ordered)
     return nodes, tuple(edge for draft in ordered for edge in draft.edges(numbers))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
+from penstock.api.cached import Cache
 from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream
 from penstock.api.draft import Draft, Feed, freeze
@@ -33,6 +34,7 @@ class StreamExecutionEnvironment:
         if configuration is not None:
             self._configuration.add_all(configuration)
         self._drafts: list[Draft] = []
+        self._caches: list[Cache] = []
         self._names = self._order = 0
 
     @staticmethod
@@ -114,8 +116,21 @@ class StreamExecutionEnvironment:
         """Start the program and return at once."""
         from penstock.launch import launch
 
+        fills = self._fill_caches()
         graph = self.get_stream_graph(job_name)
-        return launch(graph, self._configuration, self.get_parallelism(), self.get_max_parallelism())
+        client = launch(graph, self._configuration, self.get_parallelism(), self.get_max_parallelism())
+        for cache in fills:
+            cache.filled_by(client)
+        return client
+
+    def _fill_caches(self) -> list[Cache]:
+        """Caches that the program about to run fills, each with a sink in it."""
+        for cache in self._caches:
+            cache.settle()
+        fills = [cache for cache in self._caches if cache.wanted_by(self._drafts)]
+        for cache in fills:
+            self._draft("Fill Cache", cache.sink(), (Feed(cache.draft),))
+        return fills
 
     def get_stream_graph(self, job_name: str | None = None, clear: bool = True) -> StreamGraph:
         """The program since the last one, frozen, with all that it is fed from."""

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.async_function import AsyncFunction, AsyncRetryStrategy
+from penstock.core.evictors import Evictor
 from penstock.core.functions import Function, KeyedProcessFunction, ProcessFunction
+from penstock.core.output_tag import OutputTag
 from penstock.core.sink import Sink
 from penstock.core.source import Source
+from penstock.core.triggers import Trigger
 from penstock.core.watermark import WatermarkStrategy
+from penstock.core.window_functions import ProcessWindowFunction, WindowFunction
+from penstock.core.windows import WindowAssigner
 
 __all__ = [
     "AsyncSpec",
@@ -23,6 +28,7 @@ __all__ = [
     "SourceSpec",
     "TimestampsSpec",
     "TransformSpec",
+    "WindowSpec",
 ]
 
 
@@ -97,6 +103,27 @@ class KeyedProcessSpec(OperatorSpec):
 
     function: KeyedProcessFunction | Function
     methods: tuple[str, ...] = ("process_element",)
+
+    @property
+    def is_keyed(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSpec(OperatorSpec):
+    """Windows of a keyed stream (W1–W7).
+
+    `combine`: a reduce function or an `AggregateFunction` that keeps one accumulator per window; without it the
+    records are kept. `function`: given what was kept; without it the result is emitted as it is.
+    """
+
+    assigner: WindowAssigner
+    trigger: Trigger
+    evictor: Evictor | None = None
+    combine: Function | Callable[[Any, Any], Any] | None = None
+    function: WindowFunction | ProcessWindowFunction | None = None
+    lateness_ms: int = 0
+    late_tag: OutputTag | None = None
 
     @property
     def is_keyed(self) -> bool:

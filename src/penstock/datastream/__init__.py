@@ -3,6 +3,7 @@
 from penstock.api.async_data_stream import (
     AsyncDataStream,
 )
+from penstock.api.cached import CachedDataStream
 from penstock.api.collect import CloseableIterator
 from penstock.api.connected import (
     BroadcastConnectedStream,
@@ -52,6 +53,7 @@ __all__ = [
     "BroadcastConnectedStream",
     "BroadcastProcessFunction",
     "BroadcastStream",
+    "CachedDataStream",
     "CloseableIterator",
     "CoFlatMapFunction",
     "CoMapFunction",

@@ -1,5 +1,6 @@
 """Public names on PyFlink's path `pyflink.datastream.data_stream`."""
 
+from penstock.api.cached import CachedDataStream
 from penstock.api.collect import CloseableIterator
 from penstock.api.connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
 from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
@@ -7,6 +8,7 @@ from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
 __all__ = [
     "BroadcastConnectedStream",
     "BroadcastStream",
+    "CachedDataStream",
     "CloseableIterator",
     "ConnectedStreams",
     "DataStream",

@@ -28,6 +28,7 @@ from penstock.runtime.state.handles import (
     PagedReducingState,
     PagedValueState,
 )
+from penstock.runtime.state.space import StateSpace
 
 __all__ = ["LiveRuntimeContext", "TaskContext"]
 
@@ -62,10 +63,13 @@ class TaskContext:
 class LiveRuntimeContext(RuntimeContext):
     """The `RuntimeContext` handed to `open`."""
 
-    def __init__(self, task: TaskContext, operator: ChainedOperator, keyed: bool) -> None:
+    def __init__(
+        self, task: TaskContext, operator: ChainedOperator, keyed: bool, space: StateSpace | None = None
+    ) -> None:
         self._task = task
         self._operator = operator
         self._keyed = keyed
+        self.space = task.backend if space is None else space
         self._kinds: dict[str, str] = {}
 
     def get_task_name(self) -> str:
@@ -115,10 +119,10 @@ class LiveRuntimeContext(RuntimeContext):
         getter: Callable[[Any], State] = getattr(self, _GETTERS[state_descriptor.kind])
         return getter(state_descriptor)
 
-    def _claim(self, descriptor: StateDescriptor, expected: type) -> tuple[KeyedBackend, str]:
+    def _claim(self, descriptor: StateDescriptor, expected: type) -> tuple[StateSpace, str]:
         where = f"Operator '{self._operator.name}' (uid {self._operator.uid})"
-        backend = self._task.backend
-        if not self._keyed or backend is None:
+        space = self.space
+        if not self._keyed or space is None:
             raise ProgramError(
                 f"{where} asks for keyed state {descriptor.name!r} but its input is not keyed: call key_by first"
             )
@@ -130,4 +134,4 @@ class LiveRuntimeContext(RuntimeContext):
                 f"{where} uses the state name {descriptor.name!r} for a {known} and for a {descriptor.kind} state: "
                 "give each descriptor a name of its own"
             )
-        return backend, f"{descriptor.kind}:{descriptor.name}"
+        return space, f"{descriptor.kind}:{descriptor.name}"

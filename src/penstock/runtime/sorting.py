@@ -18,7 +18,7 @@ from penstock.runtime.operators.base import Timestamps
 
 __all__ = ["HeldInput", "RecordSorter", "SortedRecords"]
 
-_BLOCK = 4096
+_BLOCK = 1024
 _IN_MEMORY = 6
 """Decoded records take about so many times the room of their payload."""
 

@@ -19,6 +19,7 @@ from penstock.core.specs import (
     SinkSpec,
     TimestampsSpec,
     TransformSpec,
+    WindowSpec,
 )
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.asynchronous import AsyncOperator
@@ -28,6 +29,7 @@ from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOper
 from penstock.runtime.operators.sink import CollectOperator, SinkOperator
 from penstock.runtime.operators.timestamps import TimestampsOperator
 from penstock.runtime.operators.transform import FilterOperator, FlatMapOperator, MapOperator
+from penstock.runtime.operators.windows.operator import WindowOperator
 
 __all__ = ["build_operator"]
 
@@ -42,6 +44,7 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
     ProcessSpec: ProcessOperator,
     KeyedProcessSpec: KeyedProcessOperator,
     BroadcastSpec: lambda desc, task: (KeyedBroadcastOperator if desc.spec.is_keyed else BroadcastOperator)(desc, task),
+    WindowSpec: WindowOperator,
     AsyncSpec: AsyncOperator,
     SinkSpec: SinkOperator,
     CollectSpec: CollectOperator,

@@ -19,7 +19,7 @@ from penstock.runtime.failures import describe, not_iterable, user_failure
 from penstock.runtime.operators.base import Entry, Operator, Timestamps
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 
-__all__ = ["Context", "Emitter", "KeyedProcessOperator", "ProcessOperator"]
+__all__ = ["Context", "Emitter", "KeyedOperator", "KeyedProcessOperator", "ProcessOperator"]
 
 
 class Emitter(Operator):
@@ -199,16 +199,51 @@ class ProcessOperator(Emitter):
         return lambda values, timestamps, keys: self.run(self._function, method, self._context, values, timestamps)
 
 
-class KeyedProcessOperator(Emitter):
+class KeyedOperator(Emitter):
+    """An operator with state and timers of keys: moves its clocks and fires what is due."""
+
+    def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
+        super().__init__(desc, task)
+        assert task.backend is not None
+        self._backend = task.backend
+
+    def _fire(self, domain: int, due: Iterator[Any]) -> None:
+        """Run timers; each is (timestamp, key, namespace), with its key made current."""
+        raise NotImplementedError
+
+    def watermark(self, timestamp: int) -> None:
+        if timestamp == MAX_WATERMARK and not self.task.settings.batch_mode:
+            self.processing_time(self.task.clock.now_ms())
+        self.current_watermark = timestamp
+        self._fire(TimeDomain.EVENT_TIME, self._backend.due(EVENT, timestamp))
+        if timestamp == MAX_WATERMARK:
+            self._end_processing_time()
+        self.forward_watermark(timestamp)
+
+    def _end_processing_time(self) -> None:
+        """Pending processing-time timers are dropped at the end of input; in BATCH mode they fire (T4)."""
+        pending = self._backend.due(PROCESSING, MAX_TIMESTAMP)
+        if self.task.settings.batch_mode:
+            self._fire(TimeDomain.PROCESSING_TIME, pending)
+            self._fire(TimeDomain.EVENT_TIME, self._backend.due(EVENT, MAX_WATERMARK))
+            return
+        for _ in pending:
+            pass
+
+    def processing_time(self, now_ms: int) -> None:
+        if self._backend.earliest(PROCESSING) <= now_ms:
+            self._fire(TimeDomain.PROCESSING_TIME, self._backend.due(PROCESSING, now_ms))
+            self.flush()
+
+
+class KeyedProcessOperator(KeyedOperator):
     """A `KeyedProcessFunction` or `KeyedCoProcessFunction`, with state and timers of the current key."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
         assert isinstance(desc.spec, KeyedProcessSpec | BroadcastSpec)
-        assert task.backend is not None
         self._function: Any = desc.spec.function
         self._methods = desc.spec.methods
-        self._backend = task.backend
         self._context = Context(self, task.backend)
 
     def open(self) -> None:
@@ -258,30 +293,6 @@ class KeyedProcessOperator(Emitter):
         except Exception as error:
             raise self.failed(method, value, result, error) from error
         self.flush()
-
-    def watermark(self, timestamp: int) -> None:
-        if timestamp == MAX_WATERMARK and not self.task.settings.batch_mode:
-            self.processing_time(self.task.clock.now_ms())
-        self.current_watermark = timestamp
-        self._fire(TimeDomain.EVENT_TIME, self._backend.due(EVENT, timestamp))
-        if timestamp == MAX_WATERMARK:
-            self._end_processing_time()
-        self.forward_watermark(timestamp)
-
-    def _end_processing_time(self) -> None:
-        """Pending processing-time timers are dropped at the end of input; in BATCH mode they fire (T4)."""
-        pending = self._backend.due(PROCESSING, MAX_TIMESTAMP)
-        if self.task.settings.batch_mode:
-            self._fire(TimeDomain.PROCESSING_TIME, pending)
-            self._fire(TimeDomain.EVENT_TIME, self._backend.due(EVENT, MAX_WATERMARK))
-            return
-        for _ in pending:
-            pass
-
-    def processing_time(self, now_ms: int) -> None:
-        if self._backend.earliest(PROCESSING) <= now_ms:
-            self._fire(TimeDomain.PROCESSING_TIME, self._backend.due(PROCESSING, now_ms))
-            self.flush()
 
     def _fire(self, domain: int, due: Iterator[Any]) -> None:
         call, context, result, timestamp = self._function.on_timer, self._context, None, 0

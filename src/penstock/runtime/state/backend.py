@@ -22,6 +22,8 @@ EVENT, PROCESSING = 0, 1
 _PREFETCH = 64
 _BUCKETS_KEPT = 64
 _KEY_WEIGHT = 160
+_WEIGH_EVERY = 8
+_SAMPLE = 16
 
 
 class KeyedBackend:
@@ -77,6 +79,8 @@ class KeyedBackend:
     def ensure(self, keys: Iterable[Any]) -> None:
         """Load the pages of all `keys`; afterwards `page_of` knows them. Called before a chunk is processed."""
         self._tick += 1
+        if self._tick % _WEIGH_EVERY == 0:
+            self._weigh()
         wanted = set(keys)
         new = wanted.difference(self.page_of)
         if new:
@@ -367,6 +371,17 @@ class KeyedBackend:
     def _add_weight(self, page: Page, weight: int) -> None:
         page.weight += weight
         self._weight += weight
+
+    def _weigh(self) -> None:
+        """Values grow unseen while a page is in memory: estimate by a sample, and write through if it is too much."""
+        dirty = [page for page in self._pages.values() if page.dirty]
+        sample = dirty[:: max(1, len(dirty) // _SAMPLE)]
+        if not sample:
+            return
+        grown = sum(len(page.encode() or b"") - page.weight for page in sample) // len(sample) * len(dirty)
+        if self._weight + grown > self._budget_bytes:
+            self._write(dirty)
+            self._sweep()
 
     def _touch(self, keys: Iterable[Any]) -> None:
         for key in keys:

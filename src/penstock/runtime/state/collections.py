@@ -11,7 +11,7 @@ from typing import Any
 from penstock.core.errors import KeyTypeError
 from penstock.runtime.codec import Encoded, decode, dumps, loads
 from penstock.runtime.keyhash import stable_hash
-from penstock.runtime.state.backend import KeyedBackend
+from penstock.runtime.state.space import StateSpace
 
 __all__ = ["BucketMap", "SegmentList", "bucketable", "item_size"]
 
@@ -42,13 +42,13 @@ class SegmentList:
     def __reduce__(self) -> tuple[Any, ...]:
         return (SegmentList, (self.runs, self.tail, self.tail_bytes))
 
-    def append(self, backend: KeyedBackend, item: Any) -> None:
+    def append(self, backend: StateSpace, item: Any) -> None:
         self.tail.append(item)
         self.tail_bytes += item_size(item)
         if self.tail_bytes >= SEGMENT_BYTES:
             self._seal(backend)
 
-    def _seal(self, backend: KeyedBackend) -> None:
+    def _seal(self, backend: StateSpace) -> None:
         group = backend.group_of(backend.page)
         number = group.take_segment()
         backend.write_blob(backend.names.segment(group.number, number), dumps(self.tail))
@@ -58,12 +58,12 @@ class SegmentList:
             self.runs.append((number, 1))
         self.tail, self.tail_bytes = [], 0
 
-    def keys(self, backend: KeyedBackend) -> list[bytes]:
+    def keys(self, backend: StateSpace) -> list[bytes]:
         """Store keys of the segments, in order."""
         group = backend.page.ident[0]
         return [backend.names.segment(group, n) for first, count in self.runs for n in range(first, first + count)]
 
-    def read(self, backend: KeyedBackend, keys: list[bytes], tail: list[Any]) -> Iterator[Any]:
+    def read(self, backend: StateSpace, keys: list[bytes], tail: list[Any]) -> Iterator[Any]:
         """All items, a few segments in memory at a time. `keys` and `tail` were taken when the key was current."""
         for start in range(0, len(keys), _READ_AHEAD):
             for blob in backend.read_blobs(keys[start : start + _READ_AHEAD]):
@@ -71,7 +71,7 @@ class SegmentList:
                 yield from map(decode, loads(blob))
         yield from map(decode, tail)
 
-    def drop(self, backend: KeyedBackend) -> None:
+    def drop(self, backend: StateSpace) -> None:
         for key in self.keys(backend):
             backend.drop_blob(key)
 
@@ -106,12 +106,12 @@ class BucketMap:
         return (BucketMap, (self.buckets, self.count))
 
     @staticmethod
-    def of(backend: KeyedBackend, entries: dict[Any, Any]) -> BucketMap:
+    def of(backend: StateSpace, entries: dict[Any, Any]) -> BucketMap:
         made = BucketMap([], 0)
         made._rebuild(backend, entries)
         return made
 
-    def _rebuild(self, backend: KeyedBackend, entries: dict[Any, Any]) -> None:
+    def _rebuild(self, backend: StateSpace, entries: dict[Any, Any]) -> None:
         width = 1 << (2 * len(entries) // BUCKET_ENTRIES).bit_length()
         parts: list[dict[Any, Any]] = [{} for _ in range(width)]
         for key, value in entries.items():
@@ -122,14 +122,14 @@ class BucketMap:
         for number, part in zip(self.buckets, parts, strict=True):
             backend.write_blob(backend.names.segment(group.number, number), dumps(part))
 
-    def _name(self, backend: KeyedBackend, key: Any) -> bytes:
+    def _name(self, backend: StateSpace, key: Any) -> bytes:
         number = self.buckets[_bucket(key, len(self.buckets))]
         return backend.names.segment(backend.page.ident[0], number)
 
-    def get(self, backend: KeyedBackend, key: Any, default: Any) -> Any:
+    def get(self, backend: StateSpace, key: Any, default: Any) -> Any:
         return backend.bucket(self._name(backend, key)).get(key, default)
 
-    def put(self, backend: KeyedBackend, key: Any, value: Any) -> None:
+    def put(self, backend: StateSpace, key: Any, value: Any) -> None:
         bucket = backend.bucket(self._name(backend, key), change=True)
         self.count += key not in bucket
         bucket[key] = value
@@ -138,19 +138,19 @@ class BucketMap:
             self.drop(backend)
             self._rebuild(backend, entries)
 
-    def remove(self, backend: KeyedBackend, key: Any) -> None:
+    def remove(self, backend: StateSpace, key: Any) -> None:
         bucket = backend.bucket(self._name(backend, key), change=True)
         if bucket.pop(key, bucket) is not bucket:
             self.count -= 1
 
-    def names(self, backend: KeyedBackend) -> list[bytes]:
+    def names(self, backend: StateSpace) -> list[bytes]:
         return [backend.names.segment(backend.page.ident[0], n) for n in self.buckets]
 
-    def items(self, backend: KeyedBackend) -> Iterator[tuple[Any, Any]]:
+    def items(self, backend: StateSpace) -> Iterator[tuple[Any, Any]]:
         """All entries, still encoded, one bucket after the other."""
         for name in self.names(backend):
             yield from list(backend.bucket(name).items())
 
-    def drop(self, backend: KeyedBackend) -> None:
+    def drop(self, backend: StateSpace) -> None:
         for name in self.names(backend):
             backend.drop_blob(name)

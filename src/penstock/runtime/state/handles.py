@@ -7,7 +7,6 @@ from typing import Any
 
 from penstock.core.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, loads
-from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.collections import (
     INLINE_ENTRIES,
     SEGMENT_BYTES,
@@ -16,6 +15,7 @@ from penstock.runtime.state.collections import (
     bucketable,
     item_size,
 )
+from penstock.runtime.state.space import StateSpace
 
 __all__ = [
     "PagedAggregatingState",
@@ -28,7 +28,7 @@ __all__ = [
 _ABSENT: Any = object()
 
 
-def _drop(backend: KeyedBackend, slot: int) -> Any:
+def _drop(backend: StateSpace, slot: int) -> Any:
     """Remove what the current key has in a table."""
     stored = backend.page.slots[slot].pop(backend.key, _ABSENT)
     if stored is not _ABSENT:
@@ -41,7 +41,7 @@ class PagedValueState(ValueState[Any]):
 
     __slots__ = ("_backend", "_slot")
 
-    def __init__(self, backend: KeyedBackend, name: str) -> None:
+    def __init__(self, backend: StateSpace, name: str) -> None:
         self._backend = backend
         self._slot = backend.use(name)
 
@@ -67,7 +67,7 @@ class PagedValueState(ValueState[Any]):
 class PagedReducingState(ReducingState[Any]):
     """Values of a key reduced to one."""
 
-    def __init__(self, backend: KeyedBackend, name: str, reduce: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, backend: StateSpace, name: str, reduce: Callable[[Any, Any], Any]) -> None:
         self._backend = backend
         self._reduce = reduce
         self._slot = backend.use(name)
@@ -96,7 +96,7 @@ class PagedReducingState(ReducingState[Any]):
 class PagedAggregatingState(AggregatingState[Any, Any]):
     """Values of a key folded into an accumulator."""
 
-    def __init__(self, backend: KeyedBackend, name: str, function: Any) -> None:
+    def __init__(self, backend: StateSpace, name: str, function: Any) -> None:
         self._value = PagedValueState(backend, name)
         self._function = function
 
@@ -117,13 +117,14 @@ class PagedAggregatingState(AggregatingState[Any, Any]):
 class PagedListState(ListState[Any]):
     """A list per key: a plain list in the page while short, a `SegmentList` once long."""
 
-    def __init__(self, backend: KeyedBackend, name: str) -> None:
+    def __init__(self, backend: StateSpace, name: str) -> None:
         self._backend = backend
         self._slot = backend.use(name)
 
     @property
     def _table(self) -> dict[Any, Any]:
-        return self._backend.page.slots[self._slot]
+        table: dict[Any, Any] = self._backend.page.slots[self._slot]
+        return table
 
     def get(self) -> Iterable[Any]:
         stored = self._table.get(self._backend.key)
@@ -170,7 +171,7 @@ class PagedListState(ListState[Any]):
 class _SegmentView:
     """A long list as it was when asked for; read in pieces, as often as wanted."""
 
-    def __init__(self, backend: KeyedBackend, stored: SegmentList) -> None:
+    def __init__(self, backend: StateSpace, stored: SegmentList) -> None:
         self._backend, self._stored = backend, stored
         self._keys, self._tail = stored.keys(backend), list(stored.tail)
 
@@ -181,13 +182,14 @@ class _SegmentView:
 class PagedMapState(MapState[Any, Any]):
     """A map per key: a plain dict in the page while small, a `BucketMap` once large."""
 
-    def __init__(self, backend: KeyedBackend, name: str) -> None:
+    def __init__(self, backend: StateSpace, name: str) -> None:
         self._backend = backend
         self._slot = backend.use(name)
 
     @property
     def _table(self) -> dict[Any, Any]:
-        return self._backend.page.slots[self._slot]
+        table: dict[Any, Any] = self._backend.page.slots[self._slot]
+        return table
 
     def get(self, key: Any) -> Any:
         found = self._find(key)

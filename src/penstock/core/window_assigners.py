@@ -1,0 +1,312 @@
+"""The assigners that come with the library (W1)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from penstock.core.errors import TimestampError
+from penstock.core.state import ValueStateDescriptor
+from penstock.core.time import Duration, Time
+from penstock.core.triggers import (
+    CountTrigger,
+    EventTimeTrigger,
+    NeverTrigger,
+    ProcessingTimeTrigger,
+    PurgingTrigger,
+    Trigger,
+)
+from penstock.core.windows import (
+    CountWindow,
+    GlobalWindow,
+    MergingWindowAssigner,
+    TimeWindow,
+    WindowAssigner,
+    span_ms,
+)
+
+__all__ = [
+    "CountSlidingWindowAssigner",
+    "CountTumblingWindowAssigner",
+    "DynamicEventTimeSessionWindows",
+    "DynamicProcessingTimeSessionWindows",
+    "EventTimeSessionWindows",
+    "GlobalWindows",
+    "ProcessingTimeSessionWindows",
+    "SessionWindowTimeGapExtractor",
+    "SlidingEventTimeWindows",
+    "SlidingProcessingTimeWindows",
+    "TimeWindows",
+    "TumblingEventTimeWindows",
+    "TumblingProcessingTimeWindows",
+]
+
+_Context = WindowAssigner.WindowAssignerContext
+
+
+class _OfTime(WindowAssigner):
+    """Which clock the windows follow: the one place where event and processing time differ."""
+
+    event_time = True
+
+    def is_event_time(self) -> bool:
+        return self.event_time
+
+    def get_default_trigger(self, env: Any) -> Trigger:
+        return EventTimeTrigger() if self.event_time else ProcessingTimeTrigger()
+
+    def _time(self, timestamp: int | None, context: _Context) -> int:
+        if not self.event_time:
+            return context.get_current_processing_time()
+        if timestamp is None:
+            raise TimestampError(
+                "a record without a timestamp came to an event-time window: call assign_timestamps_and_watermarks first"
+            )
+        return timestamp
+
+
+class TimeWindows(_OfTime):
+    """Aligned windows of a size, one beginning every `slide` (W2, W4): tumbling if the two are equal."""
+
+    def __init__(self, size: int, slide: int, offset: int) -> None:
+        if size <= 0 or slide <= 0:
+            raise ValueError(f"{type(self).__name__}: size and slide must be greater than zero, got {size} and {slide}")
+        if abs(offset) >= slide:
+            raise ValueError(f"{type(self).__name__}: the offset {offset} must be smaller than {slide} either way")
+        self.size_ms, self.slide_ms, self.offset_ms = size, slide, offset
+
+    def assign_windows(self, element: Any, timestamp: int, context: _Context) -> Collection[TimeWindow]:
+        time_ms = self._time(timestamp, context)
+        last = TimeWindow.get_window_start_with_offset(time_ms, self.offset_ms, self.slide_ms)
+        starts = range(last, time_ms - self.size_ms, -self.slide_ms)
+        return [TimeWindow(start, start + self.size_ms) for start in starts]
+
+    def __repr__(self) -> str:
+        slide = f", {self.slide_ms}" if self.slide_ms != self.size_ms else ""
+        return f"{type(self).__name__}({self.size_ms}{slide}, {self.offset_ms})"
+
+
+class _Tumbling(TimeWindows):
+    def __init__(self, size: int, offset: int) -> None:
+        super().__init__(size, size, offset)
+
+    @classmethod
+    def of(cls, size: Time | Duration, offset: Time | Duration | None = None) -> Any:
+        return cls(span_ms(size, f"{cls.__name__}: the size"), _offset(offset, cls))
+
+
+class _Sliding(TimeWindows):
+    @classmethod
+    def of(cls, size: Time | Duration, slide: Time | Duration, offset: Time | Duration | None = None) -> Any:
+        name = cls.__name__
+        return cls(span_ms(size, f"{name}: the size"), span_ms(slide, f"{name}: the slide"), _offset(offset, cls))
+
+
+def _offset(offset: Time | Duration | None, cls: type) -> int:
+    return 0 if offset is None else span_ms(offset, f"{cls.__name__}: the offset", positive=False)
+
+
+class TumblingEventTimeWindows(_Tumbling):
+    """Windows side by side, by event time.
+
+    >>> TumblingEventTimeWindows.of(Time.seconds(5)).assign_windows("r", 12_000, None)
+    [TimeWindow(start=10000, end=15000)]
+    """
+
+
+class TumblingProcessingTimeWindows(_Tumbling):
+    """Windows side by side, by processing time."""
+
+    event_time = False
+
+
+class SlidingEventTimeWindows(_Sliding):
+    """Overlapping windows, by event time; a record belongs to every one that covers it (W4).
+
+    >>> SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(5)).assign_windows("r", 12_000, None)
+    [TimeWindow(start=10000, end=20000), TimeWindow(start=5000, end=15000)]
+    """
+
+
+class SlidingProcessingTimeWindows(_Sliding):
+    """Overlapping windows, by processing time."""
+
+    event_time = False
+
+
+class SessionWindowTimeGapExtractor(ABC):
+    """Says after what pause a record's session ends."""
+
+    @abstractmethod
+    def extract(self, element: Any) -> int: ...
+
+
+class _Sessions(_OfTime, MergingWindowAssigner):
+    """A window from each record to a gap after it; those that overlap or touch merge (W4)."""
+
+    def _gap(self, element: Any) -> int:
+        raise NotImplementedError
+
+    def assign_windows(self, element: Any, timestamp: int, context: _Context) -> Collection[TimeWindow]:
+        time_ms, gap_ms = self._time(timestamp, context), self._gap(element)
+        if gap_ms <= 0:
+            raise ValueError(f"{type(self).__name__}: the gap must be greater than zero, got {gap_ms} ms")
+        return [TimeWindow(time_ms, time_ms + gap_ms)]
+
+    def merge_windows(self, windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback) -> None:
+        TimeWindow.merge_windows(windows, callback)
+
+
+class _Fixed(_Sessions):
+    def __init__(self, session_gap: int) -> None:
+        if session_gap <= 0:
+            raise ValueError(f"{type(self).__name__}: the gap must be greater than zero, got {session_gap} ms")
+        self._session_gap = session_gap
+
+    def _gap(self, element: Any) -> int:
+        return self._session_gap
+
+    @classmethod
+    def with_gap(cls, size: Time | Duration) -> Any:
+        return cls(span_ms(size, f"{cls.__name__}: the gap"))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._session_gap})"
+
+
+class _Dynamic(_Sessions):
+    def __init__(self, session_window_time_gap_extractor: SessionWindowTimeGapExtractor | Callable[[Any], int]) -> None:
+        extractor = session_window_time_gap_extractor
+        if not isinstance(extractor, SessionWindowTimeGapExtractor) and not callable(extractor):
+            raise TypeError(f"{type(self).__name__} takes a SessionWindowTimeGapExtractor, got {extractor!r}")
+        self._extract = extractor.extract if isinstance(extractor, SessionWindowTimeGapExtractor) else extractor
+
+    def _gap(self, element: Any) -> int:
+        return self._extract(element)
+
+    @classmethod
+    def with_dynamic_gap(cls, extractor: SessionWindowTimeGapExtractor | Callable[[Any], int]) -> Any:
+        return cls(extractor)
+
+
+class DynamicEventTimeSessionWindows(_Dynamic):
+    """Sessions by event time, each record with a gap of its own."""
+
+
+class DynamicProcessingTimeSessionWindows(_Dynamic):
+    """Sessions by processing time, each record with a gap of its own."""
+
+    event_time = False
+
+
+class EventTimeSessionWindows(_Fixed):
+    """Sessions by event time: a pause longer than the gap ends one.
+
+    >>> EventTimeSessionWindows.with_gap(Time.seconds(5)).assign_windows("r", 1_000, None)
+    [TimeWindow(start=1000, end=6000)]
+    """
+
+    @staticmethod
+    def with_dynamic_gap(
+        extractor: SessionWindowTimeGapExtractor | Callable[[Any], int],
+    ) -> DynamicEventTimeSessionWindows:
+        return DynamicEventTimeSessionWindows(extractor)
+
+
+class ProcessingTimeSessionWindows(_Fixed):
+    """Sessions by processing time."""
+
+    event_time = False
+
+    @staticmethod
+    def with_dynamic_gap(
+        extractor: SessionWindowTimeGapExtractor | Callable[[Any], int],
+    ) -> DynamicProcessingTimeSessionWindows:
+        return DynamicProcessingTimeSessionWindows(extractor)
+
+
+class GlobalWindows(WindowAssigner):
+    """Everything in one window; fires only if a trigger says so."""
+
+    def assign_windows(self, element: Any, timestamp: int, context: _Context) -> Collection[GlobalWindow]:
+        return [GlobalWindow()]
+
+    @staticmethod
+    def create() -> GlobalWindows:
+        return GlobalWindows()
+
+    def get_default_trigger(self, env: Any) -> Trigger:
+        return NeverTrigger()
+
+    def is_event_time(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "GlobalWindows()"
+
+
+class _Counting(WindowAssigner):
+    """Numbers the records of a key; windows are runs of them."""
+
+    _descriptor = ValueStateDescriptor("_count-assigner")
+
+    def _next(self, context: _Context) -> int:
+        state = context.get_runtime_context().get_state(self._descriptor)
+        number = state.value() or 0
+        state.update(number + 1)
+        return number
+
+    def is_event_time(self) -> bool:
+        return False
+
+
+def _at_least_one(name: str, **given: int) -> None:
+    for what, value in given.items():
+        if not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name}: the {what} must be a whole number of at least 1, got {value!r}")
+
+
+class CountTumblingWindowAssigner(_Counting):
+    """Windows of `window_size` records of a key."""
+
+    def __init__(self, window_size: int) -> None:
+        _at_least_one("count_window()", size=window_size)
+        self.window_size = window_size
+
+    @staticmethod
+    def of(window_size: int) -> CountTumblingWindowAssigner:
+        return CountTumblingWindowAssigner(window_size)
+
+    def assign_windows(self, element: Any, timestamp: int, context: _Context) -> Collection[CountWindow]:
+        return [CountWindow(self._next(context) // self.window_size)]
+
+    def get_default_trigger(self, env: Any) -> Trigger:
+        return PurgingTrigger.of(CountTrigger.of(self.window_size))
+
+    def __repr__(self) -> str:
+        return f"CountTumblingWindowAssigner({self.window_size})"
+
+
+class CountSlidingWindowAssigner(_Counting):
+    """Windows of `window_size` records of a key, one beginning every `window_slide` records."""
+
+    def __init__(self, window_size: int, window_slide: int) -> None:
+        _at_least_one("count_window()", size=window_size, slide=window_slide)
+        self.window_size, self.window_slide = window_size, window_slide
+
+    @staticmethod
+    def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
+        return CountSlidingWindowAssigner(window_size, window_slide)
+
+    def assign_windows(self, element: Any, timestamp: int, context: _Context) -> Collection[CountWindow]:
+        number = self._next(context)
+        last = number // self.window_slide
+        first = max(0, (number - self.window_size) // self.window_slide + 1)
+        return [CountWindow(i) for i in range(first, last + 1) if number < i * self.window_slide + self.window_size]
+
+    def get_default_trigger(self, env: Any) -> Trigger:
+        return PurgingTrigger.of(CountTrigger.of(self.window_size))
+
+    def __repr__(self) -> str:
+        return f"CountSlidingWindowAssigner({self.window_size}, {self.window_slide})"

@@ -1,0 +1,144 @@
+"""What a window keeps: one accumulator, or its records (W5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from penstock.core.evictors import Evictor, TimestampedValue
+from penstock.core.functions import AggregateFunction, Function, ReduceFunction, RuntimeContext
+from penstock.runtime.state.handles import PagedListState, PagedValueState
+from penstock.runtime.state.namespaced import NamespaceSpace
+
+__all__ = ["Combiner", "Folded", "Kept"]
+
+
+class Combiner:
+    """A reduce function or an `AggregateFunction` as four plain calls."""
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+        self.create: Callable[[], Any] | None = None
+        self.result: Callable[[Any], Any] | None = None
+        if isinstance(given, AggregateFunction):
+            self.create, self.result = given.create_accumulator, given.get_result
+            self.merge: Callable[[Any, Any], Any] = given.merge
+            add = given.add
+            self.add: Callable[[Any, Any], Any] = lambda accumulator, value: add(value, accumulator)
+        else:
+            self.add = self.merge = given.reduce if isinstance(given, ReduceFunction) else given
+
+    def open(self, context: RuntimeContext) -> None:
+        if isinstance(self._given, Function):
+            self._given.open(context)
+
+    def close(self) -> None:
+        if isinstance(self._given, Function):
+            self._given.close()
+
+    def of(self, values: Iterable[Any]) -> Any:
+        """All values folded, as an accumulator; None for none."""
+        accumulator = None
+        for index, value in enumerate(values):
+            accumulator = self.first(value) if index == 0 else self.add(accumulator, value)
+        return accumulator
+
+    def first(self, value: Any) -> Any:
+        return value if self.create is None else self.add(self.create(), value)
+
+    def finish(self, accumulator: Any) -> Any:
+        return accumulator if self.result is None else self.result(accumulator)
+
+
+class Folded:
+    """One accumulator per window. It is kept in a tuple of one, so that None can be an accumulator."""
+
+    def __init__(self, space: NamespaceSpace, combiner: Combiner) -> None:
+        self._space, self._combiner = space, combiner
+        self._state = PagedValueState(space, "value:_contents")
+
+    def add(self, namespace: Any, value: Any, timestamp: int | None) -> None:
+        self._space.key = namespace
+        stored = self._state.value()
+        combiner = self._combiner
+        self._state.update((combiner.first(value) if stored is None else combiner.add(stored[0], value),))
+
+    def show(self, namespace: Any, window: Any) -> Sequence[Any] | None:
+        """What the window function is given; None if there is nothing."""
+        self._space.key = namespace
+        stored = self._state.value()
+        return None if stored is None else (self._combiner.finish(stored[0]),)
+
+    def shown(self, namespace: Any, window: Any) -> None:
+        """The function has seen it."""
+
+    def merge(self, target: Any, sources: Iterable[Any]) -> None:
+        found = []
+        for namespace in (target, *sources):
+            self._space.key = namespace
+            stored = self._state.value()
+            if stored is not None:
+                found.append(stored[0])
+            self._state.clear()
+        if found:
+            merged = found[0]
+            for other in found[1:]:
+                merged = self._combiner.merge(merged, other)
+            self._space.key = target
+            self._state.update((merged,))
+
+    def clear(self, namespace: Any) -> None:
+        self._space.key = namespace
+        self._state.clear()
+
+
+class Kept:
+    """The records of each window, in segments where they are many; with an evictor also their timestamps."""
+
+    def __init__(
+        self, space: NamespaceSpace, combiner: Combiner | None, evictor: Evictor | None, context: Evictor.EvictorContext
+    ) -> None:
+        self._space, self._combiner = space, combiner
+        self._evictor, self._context = evictor, context
+        self._state = PagedListState(space, "list:_contents")
+        self._left: list[TimestampedValue] = []
+
+    def add(self, namespace: Any, value: Any, timestamp: int | None) -> None:
+        self._space.key = namespace
+        self._state.add(value if self._evictor is None else (value, timestamp))
+
+    def show(self, namespace: Any, window: Any) -> Iterable[Any] | None:
+        self._space.key = namespace
+        records = self._state.get()
+        if self._evictor is None:
+            return None if records == [] else records
+        self._left = [TimestampedValue(*record) for record in records]
+        if not self._left:
+            return None
+        self._evictor.evict_before(self._left, len(self._left), window, self._context)
+        values = [record.value for record in self._left]
+        return values if self._combiner is None else self._combined(values)
+
+    def _combined(self, values: list[Any]) -> Sequence[Any] | None:
+        assert self._combiner is not None
+        return (self._combiner.finish(self._combiner.of(values)),) if values else None
+
+    def shown(self, namespace: Any, window: Any) -> None:
+        if self._evictor is None:
+            return
+        self._evictor.evict_after(self._left, len(self._left), window, self._context)
+        self._space.key = namespace
+        self._state.update([tuple(record) for record in self._left])
+        self._left = []
+
+    def merge(self, target: Any, sources: Iterable[Any]) -> None:
+        for namespace in sources:
+            self._space.key = namespace
+            records = list(self._state.get())
+            self._state.clear()
+            self._space.key = target
+            self._state.add_all(records)
+
+    def clear(self, namespace: Any) -> None:
+        self._space.key = namespace
+        self._state.clear()

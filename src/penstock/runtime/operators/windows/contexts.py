@@ -1,0 +1,128 @@
+"""What triggers, assigners, evictors and window functions may ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.core.clock import Clock
+from penstock.core.errors import ProgramError
+from penstock.core.evictors import Evictor
+from penstock.core.functions import KeyedStateStore, RuntimeContext
+from penstock.core.output_tag import OutputTag
+from penstock.core.state import StateDescriptor
+from penstock.core.triggers import Trigger
+from penstock.core.window_functions import ProcessAllWindowFunction, ProcessWindowFunction
+from penstock.core.windows import WindowAssigner
+from penstock.runtime.context import LiveRuntimeContext
+from penstock.runtime.operators.process import Emitter
+from penstock.runtime.operators.windows.merging import pack, unpack
+from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
+from penstock.runtime.state.namespaced import NamespaceSpace
+
+__all__ = ["FunctionContext", "WindowContext"]
+
+
+class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext, Evictor.EvictorContext):
+    """The one context of triggers, assigners and evictors; `namespace` says which window it is about."""
+
+    def __init__(
+        self, operator: Emitter, backend: KeyedBackend, keyed: RuntimeContext, windowed: LiveRuntimeContext
+    ) -> None:
+        self._operator, self._backend = operator, backend
+        self._clock: Clock = operator.task.clock
+        self._keyed, self._windowed = keyed, windowed
+        assert isinstance(windowed.space, NamespaceSpace)
+        self._space = windowed.space
+        self._handles: dict[str, Any] = {}
+        self.namespace: Any = None
+        self.merged: list[Any] = []
+
+    def get_current_processing_time(self) -> int:
+        return self._clock.now_ms()
+
+    def get_current_watermark(self) -> int:
+        return self._operator.current_watermark
+
+    def get_metric_group(self) -> Any:
+        return self._keyed.get_metrics_group()
+
+    def get_runtime_context(self) -> RuntimeContext:
+        return self._keyed
+
+    def register_processing_time_timer(self, time: int) -> None:
+        self._backend.register(PROCESSING, time, self.namespace)
+
+    def register_event_time_timer(self, time: int) -> None:
+        self._backend.register(EVENT, time, self.namespace)
+
+    def delete_processing_time_timer(self, time: int) -> None:
+        self._backend.delete(PROCESSING, time, self.namespace)
+
+    def delete_event_time_timer(self, time: int) -> None:
+        self._backend.delete(EVENT, time, self.namespace)
+
+    def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
+        self._space.key = self.namespace
+        return self._handle(state_descriptor)
+
+    def _handle(self, descriptor: StateDescriptor) -> Any:
+        handle = self._handles.get(descriptor.name)
+        if handle is None:
+            handle = self._handles[descriptor.name] = self._windowed.get_any_state(descriptor)
+        return handle
+
+    def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
+        handle, space = self._handle(state_descriptor), self._space
+        if not hasattr(handle, "add"):
+            raise ProgramError(
+                f"merge_partitioned_state({state_descriptor.name!r}): a {state_descriptor.kind} state cannot be merged; "
+                "use a reducing, aggregating or list state"
+            )
+        for window in self.merged:
+            space.key = pack(window)
+            value = handle.get()
+            handle.clear()
+            space.key = self.namespace
+            self._add(handle, value)
+
+    @staticmethod
+    def _add(handle: Any, value: Any) -> None:
+        if hasattr(handle, "add_all"):
+            handle.add_all(list(value))
+        elif value is not None:
+            handle.add(value)
+
+
+class FunctionContext(ProcessWindowFunction.Context, ProcessAllWindowFunction.Context):
+    """Given to process functions on windows."""
+
+    def __init__(self, operator: Emitter, keyed: RuntimeContext, windowed: LiveRuntimeContext, merging: bool) -> None:
+        self._operator, self._keyed, self._windowed = operator, keyed, windowed
+        self._merging = merging
+        self.namespace: Any = None
+
+    def window(self) -> Any:
+        return unpack(self.namespace)
+
+    def current_processing_time(self) -> int:
+        return self._operator.task.clock.now_ms()
+
+    def current_watermark(self) -> int:
+        return self._operator.current_watermark
+
+    def window_state(self) -> KeyedStateStore:
+        if self._merging:
+            desc = self._operator.desc
+            raise ProgramError(
+                f"Operator '{desc.name}' (uid {desc.uid}): window_state() is not there for windows that merge; "
+                "use global_state()"
+            )
+        assert isinstance(self._windowed.space, NamespaceSpace)
+        self._windowed.space.key = self.namespace
+        return self._windowed
+
+    def global_state(self) -> KeyedStateStore:
+        return self._keyed
+
+    def output(self, output_tag: OutputTag, value: Any) -> None:
+        self._operator.output(output_tag, value, self.window().max_timestamp())

@@ -1,0 +1,98 @@
+"""Which windows of a key there are, and where each keeps its state (W4).
+
+Windows that merge keep the state of one of them; aligned windows never merge and need no set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from penstock.core.windows import MergingWindowAssigner, TimeWindow
+from penstock.runtime.state.backend import KeyedBackend
+
+__all__ = ["IdentitySet", "MergingSet", "pack", "unpack"]
+
+Merge = Callable[[Any, list[Any], Any, list[Any]], None]
+"""(merged window, windows it was made of, namespace that stays, namespaces that go)."""
+
+
+def pack(window: Any) -> Any:
+    """A window as a namespace: small, hashable, picklable."""
+    return (window.start, window.end) if window.__class__ is TimeWindow else window
+
+
+def unpack(namespace: Any) -> Any:
+    """The window of a namespace."""
+    return TimeWindow(*namespace) if namespace.__class__ is tuple else namespace
+
+
+class IdentitySet:
+    """Windows that do not merge: each keeps its own state."""
+
+    def add(self, window: Any, merge: Merge) -> Any:
+        return window
+
+    def state_namespace(self, window: Any) -> Any:
+        return pack(window)
+
+    def retire(self, window: Any) -> None:
+        """Nothing to forget."""
+
+
+class _Collect(MergingWindowAssigner.MergeCallback):
+    def __init__(self) -> None:
+        self.merged: list[tuple[Any, list[Any]]] = []
+
+    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+        self.merged.append((merge_result, list(to_be_merged)))
+
+
+class MergingSet:
+    """For the current key: window → namespace of its state, kept in a table of its own."""
+
+    def __init__(self, assigner: MergingWindowAssigner, backend: KeyedBackend) -> None:
+        self._assigner, self._backend = assigner, backend
+        self._slot = backend.use("_merging")
+
+    def _known(self) -> dict[Any, Any]:
+        found: dict[Any, Any] | None = self._backend.page.slots[self._slot].get(self._backend.key)
+        return {} if found is None else found
+
+    def _save(self, known: dict[Any, Any]) -> None:
+        table = self._backend.page.slots[self._slot]
+        if known:
+            table[self._backend.key] = known
+        else:
+            table.pop(self._backend.key, None)
+        self._backend.page.dirty = True
+
+    def state_namespace(self, window: Any) -> Any:
+        """Where a window keeps its state; None for a window that is no more."""
+        return self._known().get(pack(window))
+
+    def retire(self, window: Any) -> None:
+        known = self._known()
+        known.pop(pack(window), None)
+        self._save(known)
+
+    def add(self, window: Any, merge: Merge) -> Any:
+        """Take a window in; the one it has become. `merge` is called for windows that were there and grew together."""
+        known = self._known()
+        callback = _Collect()
+        self._assigner.merge_windows([*map(unpack, known), window], callback)
+        result = window
+        grown = [(into, members) for into, members in callback.merged if len(set(members)) > 1 or into not in members]
+        for into, members in grown:
+            if window in members:
+                result = into
+            old = [m for m in dict.fromkeys(members) if pack(m) in known]
+            if not old:
+                continue
+            spaces = [known.pop(pack(m)) for m in old]
+            known[pack(into)] = spaces[0]
+            if old != [into]:
+                merge(into, [m for m in old if m != into], spaces[0], spaces[1:])
+        known.setdefault(pack(result), pack(result))
+        self._save(known)
+        return result

@@ -1,0 +1,204 @@
+"""The window operator: assigner, trigger, evictor, function, lateness; one for all of them (W1–W7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Any
+
+from penstock.core.errors import ProgramError
+from penstock.core.functions import TimeDomain
+from penstock.core.job import ChainedOperator
+from penstock.core.specs import WindowSpec
+from penstock.core.time import MAX_TIMESTAMP
+from penstock.core.triggers import TriggerResult
+from penstock.core.window_functions import ProcessWindowFunction
+from penstock.core.windows import MergingWindowAssigner
+from penstock.runtime.context import LiveRuntimeContext, TaskContext
+from penstock.runtime.failures import describe, user_failure
+from penstock.runtime.operators.base import Timestamps
+from penstock.runtime.operators.process import KeyedOperator
+from penstock.runtime.operators.windows.contents import Combiner, Folded, Kept
+from penstock.runtime.operators.windows.contexts import FunctionContext, WindowContext
+from penstock.runtime.operators.windows.merging import IdentitySet, MergingSet, pack, unpack
+from penstock.runtime.state.backend import EVENT, PROCESSING
+from penstock.runtime.state.namespaced import NamespaceSpace
+
+__all__ = ["WindowOperator"]
+
+
+class WindowOperator(KeyedOperator):
+    """Any assigner, trigger, evictor and function. `fired`, `late` and `dropped` count since the operator was built."""
+
+    def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
+        super().__init__(desc, task)
+        assert isinstance(desc.spec, WindowSpec)
+        spec = self._spec = desc.spec
+        # configuration
+        self._assigner, self._trigger = spec.assigner, spec.trigger
+        self._function: Any = spec.function
+        self._event_time = spec.assigner.is_event_time()
+        self._domain = EVENT if self._event_time else PROCESSING
+        self._lateness_ms = spec.lateness_ms if self._event_time else 0
+        self._combiner = Combiner(spec.combine) if spec.combine is not None else None
+        # not checkpointed
+        self.fired = self.late = self.dropped = 0
+        backend = self._backend
+        space = NamespaceSpace(backend)
+        self._keyed = LiveRuntimeContext(task, desc, keyed=True)
+        windowed = LiveRuntimeContext(task, desc, keyed=True, space=space)
+        merging = isinstance(spec.assigner, MergingWindowAssigner)
+        self._context = WindowContext(self, backend, self._keyed, windowed)
+        self._shown = FunctionContext(self, self._keyed, windowed, merging)
+        # checkpointed
+        self._set = (
+            MergingSet(spec.assigner, backend) if isinstance(spec.assigner, MergingWindowAssigner) else IdentitySet()
+        )
+        self._contents: Folded | Kept
+        if self._combiner is not None and spec.evictor is None:
+            self._contents = Folded(space, self._combiner)
+        else:
+            self._contents = Kept(space, self._combiner, spec.evictor, self._context)
+
+    def open(self) -> None:
+        if self._combiner is not None:
+            self._combiner.open(self._keyed)
+        if self._function is not None:
+            self._function.open(self._keyed)
+
+    def close(self) -> None:
+        if self._combiner is not None:
+            self._combiner.close()
+        if self._function is not None:
+            self._function.close()
+
+    # -- records ------------------------------------------------------------------------------------
+
+    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        assert keys is not None, "a window operator got records without keys"
+        backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
+        value = None
+        try:
+            for value, stamp, key, page in zip(values, timestamps or repeat(None), keys, pages, strict=False):
+                backend.key, backend.page = key, page
+                self._element(value, stamp)
+        except Exception as error:
+            raise user_failure(self.desc.name, self.desc.uid, "A window function", value, error) from error
+        self.flush()
+
+    def _element(self, value: Any, stamp: Any) -> None:
+        windows = self._assigner.assign_windows(value, stamp, self._context)
+        skipped = bool(windows)
+        for window in windows:
+            actual = self._set.add(window, self._merge)
+            if self._is_late(actual):
+                self._set.retire(actual)
+                continue
+            skipped = False
+            self._into(actual, value, stamp)
+        if skipped:
+            self._too_late(value, stamp)
+
+    def _into(self, window: Any, value: Any, stamp: Any) -> None:
+        namespace = self._set.state_namespace(window)
+        self._contents.add(namespace, value, stamp)
+        self._context.namespace = pack(window)
+        self._act(self._trigger.on_element(value, stamp, window, self._context), window, namespace)
+        self._register_cleanup(window)
+
+    def _too_late(self, value: Any, stamp: Any) -> None:
+        """All windows of the record are past their cleanup: to the side output if there is one; counted either way."""
+        self.late += 1
+        if self._spec.late_tag is None:
+            self.dropped += 1
+        else:
+            self.output(self._spec.late_tag, value, stamp)
+
+    def _act(self, result: TriggerResult, window: Any, namespace: Any) -> None:
+        if result is TriggerResult.CONTINUE:
+            return
+        if result.is_fire():
+            self._emit(window, namespace)
+        if result.is_purge():
+            self._contents.clear(namespace)
+
+    def _emit(self, window: Any, namespace: Any) -> None:
+        shown = self._contents.show(namespace, window)
+        if shown is not None:
+            self.fired += 1
+            result = self._call(window, shown)
+            if result is not None:
+                self.take(result, window.max_timestamp())
+            self._contents.shown(namespace, window)
+
+    def _call(self, window: Any, shown: Iterable[Any]) -> Iterable[Any] | None:
+        function = self._function
+        if function is None:
+            return shown
+        if isinstance(function, ProcessWindowFunction):
+            self._shown.namespace = pack(window)
+            return function.process(self._backend.key, self._shown, shown)
+        result: Iterable[Any] | None = function.apply(self._backend.key, window, shown)
+        return result
+
+    # -- time ---------------------------------------------------------------------------------------
+
+    def _fire(self, domain: int, due: Iterator[Any]) -> None:
+        timestamp = 0
+        try:
+            for timestamp, _, namespace in due:
+                self._timer(domain, timestamp, unpack(namespace))
+        except Exception as error:
+            what = f"timer {timestamp} of key {describe(self._backend.key)}"
+            raise user_failure(self.desc.name, self.desc.uid, "A window function", what, error) from error
+
+    def _timer(self, domain: int, timestamp: int, window: Any) -> None:
+        namespace = self._set.state_namespace(window)
+        if namespace is None:
+            return
+        self._context.namespace = pack(window)
+        if domain == TimeDomain.EVENT_TIME:
+            result = self._trigger.on_event_time(timestamp, window, self._context)
+        else:
+            result = self._trigger.on_processing_time(timestamp, window, self._context)
+        self._act(result, window, namespace)
+        if (domain == TimeDomain.EVENT_TIME) == self._event_time and timestamp == self._cleanup(window):
+            self._end(window, namespace)
+
+    def _end(self, window: Any, namespace: Any) -> None:
+        self._contents.clear(namespace)
+        self._context.namespace = pack(window)
+        self._trigger.clear(window, self._context)
+        if isinstance(self._function, ProcessWindowFunction):
+            self._shown.namespace = pack(window)
+            self._function.clear(self._shown)
+        self._set.retire(window)
+
+    def _cleanup(self, window: Any) -> int:
+        last: int = window.max_timestamp()
+        return min(last + self._lateness_ms, MAX_TIMESTAMP)
+
+    def _is_late(self, window: Any) -> bool:
+        return self._event_time and self._cleanup(window) <= self.current_watermark
+
+    def _register_cleanup(self, window: Any) -> None:
+        cleanup = self._cleanup(window)
+        if cleanup != MAX_TIMESTAMP:
+            self._backend.register(self._domain, cleanup, pack(window))
+
+    # -- windows that grow together -------------------------------------------------------------------
+
+    def _merge(self, into: Any, members: list[Any], namespace: Any, others: list[Any]) -> None:
+        if self._is_late(into):
+            raise ProgramError(
+                f"Operator '{self.desc.name}' (uid {self.desc.uid}): windows {members} merge into {into}, which the "
+                f"watermark {self.current_watermark} has passed already: an assigner must not make windows end earlier"
+            )
+        context = self._context
+        context.namespace, context.merged = pack(into), members
+        self._trigger.on_merge(into, context)
+        for window in members:
+            context.namespace = pack(window)
+            self._trigger.clear(window, context)
+            self._backend.delete(self._domain, self._cleanup(window), pack(window))
+        self._contents.merge(namespace, others)

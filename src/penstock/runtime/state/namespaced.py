@@ -1,0 +1,75 @@
+"""State of a key within a namespace (a window): the same handles over a table of tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.runtime.state.backend import KeyedBackend
+from penstock.runtime.state.page import Group, StoreKeys
+
+__all__ = ["NamespaceSpace"]
+
+
+class _Absent(dict[Any, Any]):
+    """Stands for the table of a key that has none; the first value put into it makes one."""
+
+    def __init__(self, outer: dict[Any, Any], key: Any) -> None:
+        super().__init__()
+        self._outer, self._key = outer, key
+
+    def __setitem__(self, namespace: Any, value: Any) -> None:
+        self._outer[self._key] = {namespace: value}
+
+
+class _NamespacePage:
+    """The current page, seen from one key: `slots[n]` is the key's own table in slot n."""
+
+    def __init__(self, real: KeyedBackend) -> None:
+        self._real = real
+        self._last: tuple[dict[Any, Any], Any] | None = None
+
+    @property
+    def slots(self) -> _NamespacePage:
+        return self
+
+    def __getitem__(self, slot: int) -> dict[Any, Any]:
+        real = self._real
+        outer = real.page.slots[slot]
+        self._last = (outer, real.key)
+        inner: dict[Any, Any] | None = outer.get(real.key)
+        return _Absent(outer, real.key) if inner is None else inner
+
+    @property
+    def dirty(self) -> bool:
+        return self._real.page.dirty
+
+    @dirty.setter
+    def dirty(self, value: bool) -> None:
+        self._real.page.dirty = value
+        if self._last is not None:
+            outer, key = self._last
+            if not outer.get(key, True):
+                del outer[key]
+
+
+class NamespaceSpace:
+    """The namespaces of the backend's current key; `key` is the current one of them."""
+
+    def __init__(self, real: KeyedBackend) -> None:
+        self._real = real
+        self.key: Any = None
+        self.page: Any = _NamespacePage(real)
+        self.read_blobs = real.read_blobs
+        self.write_blob = real.write_blob
+        self.bucket = real.bucket
+        self.drop_blob = real.drop_blob
+
+    @property
+    def names(self) -> StoreKeys:
+        return self._real.names
+
+    def use(self, name: str) -> int:
+        return self._real.use(f"{name}@")
+
+    def group_of(self, page: Any) -> Group:
+        return self._real.group_of(self._real.page)

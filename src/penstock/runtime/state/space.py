@@ -1,0 +1,29 @@
+"""What state handles need of whoever keeps the state."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from penstock.runtime.state.page import Group, StoreKeys
+
+__all__ = ["StateSpace"]
+
+
+class StateSpace(Protocol):
+    """A current key, a page whose slots hold tables of values by key, and blobs beside pages.
+
+    The backend is one; so is the view of one key's namespaces, where namespaces take the place of keys.
+    """
+
+    @property
+    def key(self) -> Any: ...
+    @property
+    def page(self) -> Any: ...
+    @property
+    def names(self) -> StoreKeys: ...
+    def use(self, name: str) -> int: ...
+    def group_of(self, page: Any) -> Group: ...
+    def read_blobs(self, keys: list[bytes]) -> list[bytes | None]: ...
+    def write_blob(self, key: bytes, blob: bytes | None) -> None: ...
+    def bucket(self, key: bytes, change: bool = False) -> dict[Any, Any]: ...
+    def drop_blob(self, key: bytes) -> None: ...

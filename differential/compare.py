@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -15,11 +14,13 @@ FAILED = "failed"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one side made of one case with one seed: the texts of its values, or an error."""
+    """What one side made of one case with one seed: the texts of its values, each with its key, or an error."""
 
-    values: tuple[str, ...]
+    noted: tuple[tuple[str, str], ...]
     order: str
     error: str | None = None
+    together: bool = False
+    """Whether the error may be that of another case of the same job."""
 
     @property
     def comparable(self) -> Any:
@@ -28,7 +29,11 @@ class Outcome:
             return FAILED
         if self.order == "multiset":
             return Counter(self.values)
-        return _by_key(self.values) if self.order == "per key" else self.values
+        return _by_key(self.noted) if self.order == "per key" else self.values
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        return tuple(text for _, text in self.noted)
 
 
 Key = tuple[str, int]
@@ -65,8 +70,12 @@ def read(path: Path) -> Outcomes:
     """The outcomes that a side's process noted."""
     noted = map(json.loads, path.read_text(encoding="utf-8").splitlines()) if path.exists() else ()
     return {
-        (f"{o['program']}.{o['case']}", o["seed"]): Outcome(tuple(o["values"]), o["order"], o["error"]) for o in noted
+        (f"{o['program']}.{o['case']}", o["seed"]): _outcome(o) for o in noted
     }
+
+
+def _outcome(noted: dict[str, Any]) -> Outcome:
+    return Outcome(tuple((key, text) for key, text in noted["values"]), noted["order"], noted["error"], noted.get("together", False))
 
 
 def differences(host: str, theirs: Outcomes, ours: Outcomes) -> list[Difference]:
@@ -76,16 +85,11 @@ def differences(host: str, theirs: Outcomes, ours: Outcomes) -> list[Difference]
     return [p for p in pairs if p.theirs is None or p.ours is None or p.theirs.comparable != p.ours.comparable]
 
 
-def _by_key(texts: Iterable[str]) -> dict[str, list[str]]:
+def _by_key(noted: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = defaultdict(list)
-    for text in texts:
-        groups[_first_field(text)].append(text)
+    for key, text in noted:
+        groups[key].append(text)
     return dict(groups)
-
-
-def _first_field(text: str) -> str:
-    """The key of a record from its text, which is that of a tuple of literals."""
-    return repr(ast.literal_eval(text)[0])
 
 
 def _error(outcome: Outcome | None) -> bool:

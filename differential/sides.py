@@ -65,6 +65,8 @@ class Side:
 
 def _flink() -> dict[str, str]:
     settings = {
+        # workers as threads of the one Python process, as PyFlink does when the target is local
+        "execution.target": "local",
         "python.fn-execution.bundle.time": "100",
         "rest.port": "0",
         "taskmanager.memory.managed.size": "256m",

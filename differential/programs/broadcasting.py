@@ -42,7 +42,6 @@ class Plain(BroadcastProcessFunction):
         state = ctx.get_broadcast_state(RULES)
         state.put(value[0], (state.get(value[0]) or 0) + value[1])
         ctx.get_broadcast_state(OTHERS)[value[0]] = "x" * value[1]
-        yield ASIDE, ("aside", value)
         yield "rule", sorted(state.items()), ctx.timestamp(), ctx.current_watermark(), state.contains("a"), "b" in state
 
 
@@ -51,9 +50,15 @@ def plain_stream_and_rules(env, draw):
     return records(env, draw).connect(rules(env, draw).broadcast(RULES, OTHERS)).process(Plain())
 
 
+class Tagged(Plain):
+    def process_broadcast_element(self, value, ctx: BroadcastProcessFunction.Context):
+        yield ASIDE, ("aside", value)
+        yield value
+
+
 @PROGRAM.stream()
 def side_output_of_the_broadcast_side(env, draw):
-    stream = records(env, draw).connect(rules(env, draw).broadcast(RULES, OTHERS)).process(Plain())
+    stream = records(env, draw).connect(rules(env, draw).broadcast(RULES, OTHERS)).process(Tagged())
     return stream.get_side_output(ASIDE)
 
 

@@ -80,8 +80,13 @@ class Both(CoProcessFunction):
         yield "one", value, ctx.timestamp(), ctx.timer_service().current_watermark()
 
     def process_element2(self, value, ctx: CoProcessFunction.Context):
-        yield LEFT, ("two", value, ctx.timestamp())
         yield "two", value, ctx.timestamp(), ctx.timer_service().current_watermark()
+
+
+class Tagged(Both):
+    def process_element2(self, value, ctx: CoProcessFunction.Context):
+        yield LEFT, ("two", value, ctx.timestamp())
+        yield "two", value
 
 
 class Second(TimestampAssigner):
@@ -101,7 +106,7 @@ def co_process(env, draw):
 
 @PROGRAM.stream()
 def co_process_side_output(env, draw):
-    return timed(pairs(env, draw)).connect(timed(pairs(env, draw))).process(Both()).get_side_output(LEFT)
+    return timed(pairs(env, draw)).connect(timed(pairs(env, draw))).process(Tagged()).get_side_output(LEFT)
 
 
 class Join(KeyedCoProcessFunction):

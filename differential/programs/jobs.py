@@ -6,11 +6,54 @@ import tempfile
 from pathlib import Path
 
 from pyflink.common import Encoder, Row, Types, WatermarkStrategy
+from pyflink.datastream import RuntimeContext
 from pyflink.datastream.connectors.file_system import FileSink, FileSource, OutputFileConfig, RollingPolicy, StreamFormat
+from pyflink.datastream.functions import MapFunction, Partitioner
 
 from differential.programs.kit import Program
 
 PROGRAM = Program()
+
+
+def written(env, stream):
+    """The lines that a job wrote. `execute_and_collect` does not tell PyFlink's custom partitioners their number."""
+    folder = Path(tempfile.mkdtemp())
+    stream.sink_to(FileSink.for_row_format(str(folder), Encoder.simple_string_encoder()).build())
+    env.execute("written")
+    files = [p for p in folder.rglob("*") if p.is_file()]
+    return [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+class Where(MapFunction):
+    """Where each record arrived, and as the how manieth."""
+
+    def open(self, runtime_context: RuntimeContext):
+        self.at, self.count = runtime_context.get_index_of_this_subtask(), 0
+
+    def map(self, value):
+        self.count += 1
+        return f"{self.at} {value} {self.count:03}"
+
+
+def numbers(env, draw):
+    return env.from_collection([draw.randint(0, 999) for _ in range(24)])
+
+
+@PROGRAM.values
+def partition_custom_with_a_lambda(env, draw):
+    sent = numbers(env, draw).partition_custom(lambda key, n: key % n, lambda n: n // 3)
+    return sorted(written(env, sent.map(Where(), Types.STRING()).set_parallelism(3)))
+
+
+class Last(Partitioner):
+    def partition(self, key, num_partitions):
+        return num_partitions - 1 if key > 500 else 0
+
+
+@PROGRAM.values
+def partition_custom_with_a_class(env, draw):
+    sent = numbers(env, draw).partition_custom(Last(), lambda n: n)
+    return sorted(written(env, sent.map(Where(), Types.STRING()).set_parallelism(3)))
 
 
 @PROGRAM.values

@@ -77,13 +77,13 @@ def run(program: Program, seed: int, only: str | None = None) -> Iterator[dict[s
 def _listed(program: Program, case: Case, seed: int) -> dict[str, Any]:
     try:
         values = case.build(program.environment(), _draw(case, seed))
-        return _outcome(case, [repr(v) for v in values])
+        return _outcome(case, [("", repr(v)) for v in values])
     except Exception:
         return _outcome(case, [], traceback.format_exc())
 
 
 def _together(program: Program, cases: list[Case], seed: int) -> Iterator[dict[str, Any]]:
-    """One job for all; if it fails, one for each, so that the culprit alone is to blame."""
+    """One job for all. If it fails, the harness asks for each alone, so that the culprit alone is to blame."""
     env, streams = program.environment(), {}
     for case in cases:
         try:
@@ -95,14 +95,11 @@ def _together(program: Program, cases: list[Case], seed: int) -> Iterator[dict[s
     try:
         noted = _collected(list(streams.values()))
     except Exception:
-        if len(streams) > 1:
-            for case in streams:
-                yield from _together(program, [case], seed)
-        else:
-            yield _outcome(next(iter(streams)), [], traceback.format_exc())
+        error = traceback.format_exc()
+        yield from (_outcome(case, [], error) | {"together": len(streams) > 1} for case in streams)
         return
     for case in streams:
-        yield _outcome(case, [text for name, text in noted if name == case.name])
+        yield _outcome(case, [(key, text) for name, key, text in noted if name == case.name])
 
 
 def _draw(case: Case, seed: int) -> random.Random:
@@ -110,9 +107,9 @@ def _draw(case: Case, seed: int) -> random.Random:
 
 
 def _noted(case: Case, stream: Any) -> Any:
-    name, parallelism = case.name, 1 if case.order == EXACT else None
-    noted = stream.map(lambda value: json.dumps([name, repr(value)]), Types.STRING())
-    return noted if parallelism is None else noted.set_parallelism(parallelism)
+    name, keyed = case.name, case.order == PER_KEY
+    noted = stream.map(lambda value: json.dumps([name, repr(value[0]) if keyed else "", repr(value)]), Types.STRING())
+    return noted.set_parallelism(1) if case.order == EXACT else noted
 
 
 def _collected(streams: list[Any]) -> list[list[str]]:
@@ -121,5 +118,5 @@ def _collected(streams: list[Any]) -> list[list[str]]:
         return [json.loads(text) for text in results]
 
 
-def _outcome(case: Case, values: list[str], error: str | None = None) -> dict[str, Any]:
+def _outcome(case: Case, values: list[tuple[str, str]], error: str | None = None) -> dict[str, Any]:
     return {"case": case.name, "order": case.order, "values": values, "error": error}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyflink.common import Types, WatermarkStrategy
 from pyflink.datastream import RuntimeContext
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource
-from pyflink.datastream.functions import FlatMapFunction, KeyedProcessFunction, MapFunction, Partitioner, ProcessFunction
+from pyflink.datastream.functions import FlatMapFunction, KeyedProcessFunction, MapFunction, ProcessFunction
 
 from differential.programs.kit import EXACT, MULTISET, PER_KEY, Program
 
@@ -60,28 +60,8 @@ def broadcast_reaches_every_subtask_in_order(env, draw):
 
 
 @PROGRAM.stream(PER_KEY)
-def global_reaches_the_first(env, draw):
-    return numbers(env, draw).map(lambda n: n).global_().map(Where()).set_parallelism(3)
-
-
-@PROGRAM.stream(PER_KEY)
 def forward_keeps_place_and_order(env, draw):
     return numbers(env, draw).broadcast().map(Where()).set_parallelism(2).forward().map(Where()).set_parallelism(2)
-
-
-@PROGRAM.stream(PER_KEY)
-def partition_custom_with_a_lambda(env, draw):
-    return numbers(env, draw).partition_custom(lambda key, n: key % n, lambda n: n // 3).map(Where()).set_parallelism(3)
-
-
-class Last(Partitioner):
-    def partition(self, key, num_partitions):
-        return num_partitions - 1 if key > 500 else 0
-
-
-@PROGRAM.stream(PER_KEY)
-def partition_custom_with_a_class(env, draw):
-    return numbers(env, draw).partition_custom(Last(), lambda n: n).map(Where()).set_parallelism(3)
 
 
 class KeyWhere(KeyedProcessFunction):
@@ -111,7 +91,7 @@ def keys_keep_their_order_at_any_parallelism(env, draw):
 @PROGRAM.stream(PER_KEY)
 def redistributions_keep_the_order_per_sender_and_receiver(env, draw):
     sent = numbers(env, draw).broadcast().map(Where()).set_parallelism(2)
-    return sent.map(lambda w: (w[0], w[1], w[2])).set_parallelism(2).global_().map(lambda w: w).set_parallelism(2)
+    return sent.map(lambda w: (w[0], w[1], w[2])).set_parallelism(2).rebalance().map(lambda w: w).set_parallelism(1)
 
 
 class Context(MapFunction):

@@ -79,21 +79,6 @@ def value_state_of_objects_changed_without_update(env, draw):
     return keyed(env, draw, "keep", "forget").process(Objects())
 
 
-class NoneValue(KeyedProcessFunction):
-    def open(self, runtime_context: RuntimeContext):
-        self.state = runtime_context.get_state(ValueStateDescriptor("maybe", Types.LONG()))
-
-    def process_element(self, value, ctx: KeyedProcessFunction.Context):
-        before = self.state.value()
-        self.state.update(None if value[1] == "none" else value[2])
-        yield value[0], value[1], before, self.state.value()
-
-
-@PROGRAM.stream()
-def value_state_updated_to_none(env, draw):
-    return keyed(env, draw, "none", "some").process(NoneValue())
-
-
 class Lists(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext):
         self.state = runtime_context.get_list_state(ListStateDescriptor("list", Types.LONG()))
@@ -151,16 +136,6 @@ class Maps(KeyedProcessFunction):
 @PROGRAM.stream()
 def map_state(env, draw):
     return keyed(env, draw, "put", "put", "item", "remove", "delete", "clear", "read").process(Maps())
-
-
-@PROGRAM.stream()
-def map_state_put_all_of_a_dict(env, draw):
-    return keyed(env, draw, "put dict").process(Maps())
-
-
-@PROGRAM.stream()
-def map_state_cleared_then_removed_from(env, draw):
-    return keyed(env, draw, "put", "clear", "remove unseen").process(Maps())
 
 
 class NoneInMap(KeyedProcessFunction):

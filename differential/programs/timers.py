@@ -102,6 +102,17 @@ def registered_while_firing(env, draw):
     return keyed(env, draw, 6).process(Chain())
 
 
+class FirstOnly(Chain):
+    def process_element(self, value, ctx: KeyedProcessFunction.Context):
+        if self.left.value() is None:
+            yield from super().process_element(value, ctx) or ()
+
+
+@PROGRAM.stream(PER_KEY)
+def one_timer_sets_the_next(env, draw):
+    return keyed(env, draw, 12).process(FirstOnly())
+
+
 class Same(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext):
         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))

@@ -15,17 +15,19 @@ PROGRAM = Program()
 PERSON = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
 
 
-def case(name, kind, items):
+def case(name, kind, items, source=True):
     """As a source's type and as a map's output type."""
 
     def from_the_source(env, draw):
         return env.from_collection(items, kind).map(lambda v: (type(v).__name__, v))
 
     def out_of_a_map(env, draw):
-        return env.from_collection(items).map(lambda v: v, kind).map(lambda v: (type(v).__name__, v))
+        typed = env.from_collection(items).map(lambda v: v, kind).disable_chaining()
+        return typed.map(lambda v: (type(v).__name__, v))
 
     from_the_source.__name__, out_of_a_map.__name__ = f"source_{name}", f"map_{name}"
-    PROGRAM.stream()(from_the_source)
+    if source:
+        PROGRAM.stream()(from_the_source)
     PROGRAM.stream()(out_of_a_map)
 
 
@@ -50,16 +52,21 @@ case("row_of_rows_in_another_order", PERSON, [Row(age=1, name="Ann")])
 case("row_without_names", Types.ROW([Types.STRING(), Types.INT()]), [Row("Ann", 1), ("Bob", 2)])
 case("row_in_a_row", Types.ROW_NAMED(["who", "n"], [PERSON, Types.LONG()]), [Row(who=Row(name="Ann", age=1), n=2)])
 case("row_in_a_tuple", Types.TUPLE([PERSON, Types.LONG()]), [(Row(name="Ann", age=1), 2)])
-case("list", Types.LIST(Types.LONG()), [[1, 2], []])
-case("list_of_rows", Types.LIST(PERSON), [[Row("Ann", 1)], []])
+case("list", Types.LIST(Types.LONG()), [[1, 2], []], False)
+case("list_of_rows", Types.LIST(PERSON), [[Row("Ann", 1)], []], False)
 case("map", Types.MAP(Types.STRING(), Types.LONG()), [{"a": 1}, {}])
 case("basic_array", Types.BASIC_ARRAY(Types.STRING()), [["a", "b"]])
 case("primitive_array", Types.PRIMITIVE_ARRAY(Types.LONG()), [[1, 2, 3]])
-case("object_array", Types.OBJECT_ARRAY(PERSON), [[Row("Ann", 1)]])
-case("bytes", Types.PRIMITIVE_ARRAY(Types.BYTE()), [b"abc", b""])
-case("pickled", Types.PICKLED_BYTE_ARRAY(), [{1, 2}, None, "x"])
+case("object_array", Types.OBJECT_ARRAY(PERSON), [[Row("Ann", 1)]], False)
+case("bytes", Types.PRIMITIVE_ARRAY(Types.BYTE()), [b"abc", b""], False)
+case("pickled", Types.PICKLED_BYTE_ARRAY(), [{1, 2}, (None,), "x"], False)
 case("none_in_a_row", PERSON, [Row(name=None, age=None)])
 case("float_in_a_tuple", Types.TUPLE([Types.STRING(), Types.FLOAT()]), [("a", 110.1)])
+
+
+@PROGRAM.stream()
+def a_declared_type_inside_a_chain(env, draw):
+    return env.from_collection([("Ann", 1)]).map(lambda v: v, PERSON).map(lambda v: (type(v).__name__, v))
 
 
 @PROGRAM.stream()
@@ -91,5 +98,5 @@ def the_type_goes_through_filter_union_key_by_and_reduce(env, draw):
 
 @PROGRAM.stream()
 def process_and_flat_map_with_a_row_type(env, draw):
-    people = env.from_collection([1, 2]).flat_map(lambda n: [("Ann", n)], PERSON)
+    people = env.from_collection([1, 2]).flat_map(lambda n: [("Ann", n)], PERSON).disable_chaining()
     return people.map(lambda p: (p.name, p.age))

@@ -40,7 +40,8 @@ def timed(env, draw, strategy, count=10, step=300):
     for n in range(count):
         records.append((draw.choice("ab"), now + draw.randint(-2, 2) * 100, n))
         now += step
-    stream = env.from_collection(records).map(Paused())
+    # in a task of its own: a source holds the lock of its task while it emits, and with it the watermarks
+    stream = env.from_collection(records).disable_chaining().map(Paused())
     return stream.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(Second()))
 
 
@@ -122,10 +123,25 @@ class Repeated(KeyedProcessFunction):
     def on_timer(self, timestamp, ctx: KeyedProcessFunction.OnTimerContext):
         now = ctx.timer_service().current_watermark()
         yield ctx.get_current_key(), timestamp, now
-        if timestamp < 4000:
+        if timestamp < 4000 and now < 2**62:
             ctx.timer_service().register_event_time_timer(timestamp + 400)
 
 
 @PROGRAM.stream(PER_KEY)
 def timers_that_set_themselves_again(env, draw):
     return timed(env, draw, bounded(0)).key_by(lambda r: r[0], Types.STRING()).process(Repeated())
+
+
+class AtTheEnd(KeyedProcessFunction):
+    def process_element(self, value, ctx: KeyedProcessFunction.Context):
+        ctx.timer_service().register_event_time_timer(2**61)
+
+    def on_timer(self, timestamp, ctx: KeyedProcessFunction.OnTimerContext):
+        yield ctx.get_current_key(), timestamp - 2**61
+        if timestamp == 2**61:
+            ctx.timer_service().register_event_time_timer(timestamp + 1)
+
+
+@PROGRAM.stream(PER_KEY)
+def timers_set_by_timers_when_the_input_has_ended(env, draw):
+    return timed(env, draw, bounded(0), 2).key_by(lambda r: r[0], Types.STRING()).process(AtTheEnd())

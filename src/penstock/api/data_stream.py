@@ -133,20 +133,22 @@ class DataStream(_Named, Generic[T]):
         self, func: Callable[[T], Any] | MapFunction, output_type: TypeInformation | None = None
     ) -> DataStream[Any]:
         """One record in, one out."""
-        return self._transform("map", "Map", func)
+        return self._transform("map", "Map", func, output_type)
 
     def flat_map(
         self, func: Callable[[T], Any] | FlatMapFunction, output_type: TypeInformation | None = None
     ) -> DataStream[Any]:
         """One record in, any number out."""
-        return self._transform("flat_map", "FlatMap", func)
+        return self._transform("flat_map", "FlatMap", func, output_type)
 
     def filter(self, func: Callable[[T], bool] | FilterFunction) -> DataStream[T]:
         """Keep the records that `func` answers true for."""
         return self._transform("filter", "Filter", func)
 
-    def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
-        return self._add(name, transform_spec(operation, func))
+    def _transform(
+        self, operation: str, name: str, func: Any, output_type: TypeInformation | None = None
+    ) -> DataStream[Any]:
+        return self._add(name, transform_spec(operation, func), output_type)
 
     def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream[Any]:
         """See each record with its timestamp and the clocks."""
@@ -154,7 +156,7 @@ class DataStream(_Named, Generic[T]):
             raise ProgramError(
                 f"process() with {type(func).__name__}, a KeyedProcessFunction, needs a keyed stream: call key_by first"
             )
-        return self._add("Process", ProcessSpec(_instance(func, ProcessFunction, "process()")))
+        return self._add("Process", ProcessSpec(_instance(func, ProcessFunction, "process()")), output_type)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
         """Give records their event time and the stream its watermarks."""
@@ -197,7 +199,10 @@ class DataStream(_Named, Generic[T]):
         """What the operator sent to a tag."""
         if len(self._feeds) != 1 or self._feeds[0].tag is not None:
             raise ProgramError("get_side_output() belongs to the operator that emits it: call it before union()")
-        return DataStream(self._env, (Feed(self._feeds[0].source, output_tag.tag_id),))
+        source = self._feeds[0].source
+        if output_tag.type_info is not None:
+            source.types[output_tag.tag_id] = output_tag.type_info
+        return DataStream(self._env, (Feed(source, output_tag.tag_id),))
 
     # -- exchanges --------------------------------------------------------------------------------
 
@@ -269,8 +274,10 @@ class DataStream(_Named, Generic[T]):
     def _add_sink(self, name: str, spec: OperatorSpec) -> DataStreamSink:
         return DataStreamSink(self._env._draft(name, spec, self._feeds))
 
-    def _add(self, name: str, spec: OperatorSpec) -> DataStream[Any]:
-        return DataStream(self._env, (Feed(self._env._draft(name, spec, self._feeds)),))
+    def _add(self, name: str, spec: OperatorSpec, output_type: TypeInformation | None = None) -> DataStream[Any]:
+        draft = self._env._draft(name, spec, self._feeds)
+        draft.declare(output_type)
+        return DataStream(self._env, (Feed(draft),))
 
 
 class KeyedStream(DataStream[T]):
@@ -281,11 +288,11 @@ class KeyedStream(DataStream[T]):
     ) -> DataStream[Any]:
         """See each record with its key's state and timers."""
         function = _instance(func, KeyedProcessFunction, "process() on a keyed stream")
-        return self._add("KeyedProcess", KeyedProcessSpec(function))
+        return self._add("KeyedProcess", KeyedProcessSpec(function), output_type)
 
     def reduce(self, func: Callable[[T, T], T] | ReduceFunction) -> DataStream[T]:
         """Combine each record with what its key has come to so far, and emit that."""
-        return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)))
+        return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)), self._feeds[0].declared_type)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
         """The rolling sum of a field of each key."""
@@ -310,11 +317,13 @@ class KeyedStream(DataStream[T]):
     def _accumulate(self, operation: str, position: int | str) -> DataStream[T]:
         return self.reduce(Accumulate(operation, position))
 
-    def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
+    def _transform(
+        self, operation: str, name: str, func: Any, output_type: TypeInformation | None = None
+    ) -> DataStream[Any]:
         if isinstance(func, Function):
             as_call(operation, func)
-            return self._add(name, KeyedProcessSpec(KeyedTransform(operation, func)))
-        return super()._transform(operation, name, func)
+            return self._add(name, KeyedProcessSpec(KeyedTransform(operation, func)), output_type)
+        return super()._transform(operation, name, func, output_type)
 
 
 class DataStreamSink(_Named):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.core.partition import Exchange
-from penstock.core.specs import OperatorSpec
+from penstock.core.specs import OperatorSpec, TimestampsSpec, TransformSpec
+from penstock.core.types import TypeInformation
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamNode
 
 __all__ = ["Draft", "Feed", "freeze", "upstream"]
@@ -25,6 +26,12 @@ class Draft:
     max_parallelism: int | None = None
     chain: str = ChainStrategy.ALWAYS
     description: str | None = None
+    types: dict[str | None, TypeInformation] = field(default_factory=dict)
+
+    def declare(self, output_type: TypeInformation | None) -> None:
+        """Note the type that the main output was given."""
+        if output_type is not None:
+            self.types[None] = output_type
 
     def freeze(self, node_id: int) -> StreamNode:
         return StreamNode(
@@ -36,6 +43,7 @@ class Draft:
             self.max_parallelism,
             self.chain,
             self.description,
+            tuple(self.types.items()),
         )
 
     def edges(self, numbers: Mapping[int, int]) -> list[StreamEdge]:
@@ -54,6 +62,15 @@ class Feed:
     tag: str | None = None
     exchange: Exchange | None = None
     input: int = 0
+
+    @property
+    def declared_type(self) -> TypeInformation | None:
+        """The type its records were given; operators that only choose or stamp records pass it on."""
+        passed_on = self.tag is None and (
+            isinstance(self.source.spec, TimestampsSpec)
+            or (isinstance(self.source.spec, TransformSpec) and self.source.spec.kind == "filter")
+        )
+        return self.source.inputs[0].declared_type if passed_on else self.source.types.get(self.tag)
 
 
 def upstream(drafts: Iterable[Draft]) -> list[Draft]:

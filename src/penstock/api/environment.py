@@ -12,7 +12,8 @@ from penstock.api.draft import Draft, Feed, freeze
 from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
 from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
-from penstock.core.errors import ProgramError
+from penstock.core.errors import OperatorError, ProgramError
+from penstock.core.shape import shape_of
 from penstock.core.source import Source
 from penstock.core.specs import OperatorSpec, SourceSpec
 from penstock.core.types import TypeInformation
@@ -85,7 +86,7 @@ class StreamExecutionEnvironment:
 
     def from_collection(self, collection: Iterable[T], type_info: TypeInformation | None = None) -> DataStream[T]:
         """A stream of the items of a collection."""
-        return self._add_source(CollectionSource(collection), "Source: Collection")
+        return self._add_source(_collection(collection, type_info), "Source: Collection", None, type_info)
 
     def from_sequence(self, start: int, end: int) -> DataStream[int]:
         """The numbers from `start` to `end`, both included."""
@@ -101,10 +102,18 @@ class StreamExecutionEnvironment:
         """A stream read from a source, with its event time."""
         if not isinstance(source, Source):
             raise TypeError(f"from_source() takes a Source, got {type(source).__name__}")
-        return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy))
+        return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy), type_info)
 
-    def _add_source(self, source: Source, name: str, strategy: WatermarkStrategy | None = None) -> DataStream[Any]:
-        return DataStream(self, (Feed(self._draft(name, SourceSpec(source, strategy), ())),))
+    def _add_source(
+        self,
+        source: Source,
+        name: str,
+        strategy: WatermarkStrategy | None = None,
+        type_info: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        draft = self._draft(name, SourceSpec(source, strategy), ())
+        draft.declare(type_info)
+        return DataStream(self, (Feed(draft),))
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -163,6 +172,15 @@ class StreamExecutionEnvironment:
     def _next_name(self) -> str:
         self._names += 1
         return f"results-{self._names}"
+
+
+def _collection(collection: Iterable[Any], type_info: TypeInformation | None) -> CollectionSource:
+    """The items, in the declared type."""
+    shape = shape_of(type_info)
+    try:
+        return CollectionSource(collection if shape is None else map(shape, collection))
+    except OperatorError as error:
+        raise ProgramError(f"from_collection(): {error}") from error
 
 
 def _needed(strategy: WatermarkStrategy) -> WatermarkStrategy | None:

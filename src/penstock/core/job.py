@@ -8,18 +8,23 @@ from dataclasses import dataclass, field
 from penstock.core.partition import Exchange
 from penstock.core.source import Source
 from penstock.core.specs import OperatorSpec, SourceSpec
+from penstock.core.types import TypeInformation
 
 __all__ = ["ChainedOperator", "InEdge", "JobPlan", "OutEdge", "RuntimeSettings", "Vertex"]
 
 
 @dataclass(frozen=True, slots=True)
 class ChainedOperator:
-    """One operator of a chain. `consumers`: (tag or None, index in the chain) of those it feeds directly."""
+    """One operator of a chain. `consumers`: (tag or None, index in the chain) of those it feeds directly.
+
+    `types`: declared for its outputs, by tag.
+    """
 
     uid: str
     name: str
     spec: OperatorSpec
     consumers: tuple[tuple[str | None, int], ...] = ()
+    types: tuple[tuple[str | None, TypeInformation], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

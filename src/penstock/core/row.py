@@ -130,7 +130,7 @@ class Row:
 
     def __repr__(self) -> str:
         if self._fields is None:
-            return f"Row({', '.join(map(repr, self._values))})"
+            return f"<Row({', '.join(map(repr, self._values))})>"
         return f"Row({', '.join(f'{k}={v!r}' for k, v in zip(self._fields, self._values, strict=False))})"
 
 

@@ -16,6 +16,7 @@ from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.operators.base import Fan, Operator, Output
 from penstock.runtime.operators.factory import build_operator
+from penstock.runtime.operators.shaped import shaped
 from penstock.runtime.sorting import HeldInput
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.page import NO_TIMER, StoreKeys
@@ -47,6 +48,7 @@ def wire_chain(
         feeds.setdefault((edge.operator, edge.tag), []).append(writer)
     for (index, tag), outputs in feeds.items():
         output = outputs[0] if len(outputs) == 1 else Fan(outputs, not plan.settings.object_reuse)
+        output = shaped(vertex.operators[index], tag, output)
         if tag is None:
             operators[index].out = output
         else:

@@ -21,6 +21,7 @@ from penstock.core.partition import (
     Rescale,
     Shuffle,
 )
+from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.chunk import DATA, ChunkRow, Payload, channel_id, encode_payload
 from penstock.runtime.failures import last_taken, named, user_failure
 from penstock.runtime.keyhash import key_group, route_ints, stable_hash, subtask_of_group
@@ -63,8 +64,10 @@ class _Buffer:
             self.keys.extend(keys)
 
     def mark(self, watermark: int) -> None:
-        position = len(self.values)
-        if self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= watermark:
+        """Of marks with no record in between the last counts; the end of time leaves the one before it alone, so that
+        timers see the same clock as behind a chained assigner."""
+        position, last = len(self.values), watermark == MAX_WATERMARK
+        if not last and self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= watermark:
             self.marks.pop()
         self.marks.append((position, watermark))
 

@@ -9,7 +9,7 @@ FAST := not spark and not cluster and not kill
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
-.PHONY: help demo test check kill bench setup java lint types fast format rules lock clean
+.PHONY: help demo test check kill bench setup java lint types fast format rules parity lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ format: setup ## let ruff put the code in order
 
 rules: setup ## regenerate docs/rules.md
 	@$(PY) scripts/rules.py
+
+parity: setup ## regenerate docs/parity.md
+	@$(PY) -m scripts.parity
 
 lock: ## pin anew what pyproject.toml allows
 	@scripts/lock.sh requirements-dev.lock

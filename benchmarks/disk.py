@@ -21,7 +21,7 @@ class BytesWritten:
 
     def watch(self, client: Any, batches: int) -> None:
         """Wait until a Penstock job has so many batches behind it (or has ended), then count."""
-        while client.batches < batches and client.get_job_status().value in ("RUNNING", "RESTARTING"):
+        while client.batches < batches and client.status.name in ("RUNNING", "RESTARTING"):
             time.sleep(0.02)
         self.mark()
 

@@ -11,9 +11,7 @@ from differential import examples, listed, report
 from differential.compare import Difference, Outcomes, differences, read
 from differential.sides import HOSTS, PYFLINK, Side, SideFailed, prepare
 
-PROGRAMS = sorted(
-    path.stem for path in Path(__file__).with_name("programs").glob("*.py") if path.stem not in ("__init__", "__main__", "kit")
-)
+PROGRAMS = sorted({path.stem for path in Path(__file__).with_name("programs").glob("[!_]*.py")} - {"kit"})
 SEEDS, TIMEOUT_S = 2, 1800
 
 

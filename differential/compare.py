@@ -69,13 +69,12 @@ class Difference:
 def read(path: Path) -> Outcomes:
     """The outcomes that a side's process noted."""
     noted = map(json.loads, path.read_text(encoding="utf-8").splitlines()) if path.exists() else ()
-    return {
-        (f"{o['program']}.{o['case']}", o["seed"]): _outcome(o) for o in noted
-    }
+    return {(f"{o['program']}.{o['case']}", o["seed"]): _outcome(o) for o in noted}
 
 
 def _outcome(noted: dict[str, Any]) -> Outcome:
-    return Outcome(tuple((key, text) for key, text in noted["values"]), noted["order"], noted["error"], noted.get("together", False))
+    values = tuple((key, text) for key, text in noted["values"])
+    return Outcome(values, noted["order"], noted["error"], noted.get("together", False))
 
 
 def differences(host: str, theirs: Outcomes, ours: Outcomes) -> list[Difference]:

@@ -285,7 +285,7 @@ def _run_for(client: JobClient, seconds: float | None, folder: Path) -> JobExecu
     """Wait until the time since the first batch is up, the job failed, or Ctrl-C; stop between two batches."""
     before, end = _last_batch(folder), float("inf")
     try:
-        while time.monotonic() < end and client.get_job_status() in (JobStatus.RUNNING, JobStatus.RESTARTING):
+        while time.monotonic() < end and client.status in (JobStatus.RUNNING, JobStatus.RESTARTING):
             time.sleep(0.1)
             if end == float("inf") and seconds is not None and _last_batch(folder) > before:
                 end = time.monotonic() + seconds

@@ -79,8 +79,10 @@ def min_of_strings(env, draw):
 
 @PROGRAM.stream()
 def reduce_of_a_lambda(env, draw):
-    return env.from_collection(triples(draw), TRIPLE).key_by(lambda t: t[0]).reduce(
-        lambda a, b: (a[0], a[1] + b[1], max(a[2], b[2]))
+    return (
+        env.from_collection(triples(draw), TRIPLE)
+        .key_by(lambda t: t[0])
+        .reduce(lambda a, b: (a[0], a[1] + b[1], max(a[2], b[2])))
     )
 
 

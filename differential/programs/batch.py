@@ -40,7 +40,9 @@ def sum_min_max(env, draw):
 
 @PROGRAM.stream(MULTISET)
 def reduce_after_reduce(env, draw):
-    first = env.from_collection(records(draw)).key_by(lambda r: r[2] % 10).reduce(lambda a, b: (a[0], a[1] + b[1], b[2]))
+    first = (
+        env.from_collection(records(draw)).key_by(lambda r: r[2] % 10).reduce(lambda a, b: (a[0], a[1] + b[1], b[2]))
+    )
     return first.key_by(lambda r: r[2] % 2).sum(1).map(lambda r: r[1])
 
 

@@ -82,7 +82,15 @@ class Keyed(KeyedBroadcastProcessFunction):
     def on_timer(self, timestamp, ctx: KeyedBroadcastProcessFunction.OnTimerContext):
         seen = ctx.get_broadcast_state(RULES)
         key = ctx.get_current_key()
-        yield key, timestamp, list(self.held.get()), sorted(seen.items()), seen.get(key), seen.contains(key), key in seen
+        yield (
+            key,
+            timestamp,
+            list(self.held.get()),
+            sorted(seen.items()),
+            seen.get(key),
+            seen.contains(key),
+            key in seen,
+        )
 
 
 @PROGRAM.stream(PER_KEY)

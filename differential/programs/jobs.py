@@ -7,7 +7,13 @@ from pathlib import Path
 
 from pyflink.common import Encoder, Row, Types, WatermarkStrategy
 from pyflink.datastream import RuntimeContext
-from pyflink.datastream.connectors.file_system import FileSink, FileSource, OutputFileConfig, RollingPolicy, StreamFormat
+from pyflink.datastream.connectors.file_system import (
+    FileSink,
+    FileSource,
+    OutputFileConfig,
+    RollingPolicy,
+    StreamFormat,
+)
 from pyflink.datastream.functions import MapFunction, Partitioner
 
 from differential.programs.kit import Program
@@ -120,6 +126,10 @@ def a_folder_of_files(env, draw):
 def two_jobs_of_one_environment(env, draw):
     results = []
     for name in ("one", "two"):
-        with env.from_collection([name], Types.STRING()).map(lambda v: v + "!", Types.STRING()).execute_and_collect() as it:
+        with (
+            env.from_collection([name], Types.STRING())
+            .map(lambda v: v + "!", Types.STRING())
+            .execute_and_collect() as it
+        ):
             results += list(it)
     return results

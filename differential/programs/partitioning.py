@@ -76,8 +76,10 @@ class KeyWhere(KeyedProcessFunction):
 def a_key_has_one_subtask(env, draw):
     """How many different subtasks each key was seen on."""
     placed = numbers(env, draw, 60).key_by(lambda n: n % 7).process(KeyWhere()).set_parallelism(3)
-    return placed.key_by(lambda p: p[0]).reduce(lambda a, b: (a[0], a[1] if a[1] == b[1] else "two!")).map(
-        lambda p: (p[0], p[1] == "two!")
+    return (
+        placed.key_by(lambda p: p[0])
+        .reduce(lambda a, b: (a[0], a[1] if a[1] == b[1] else "two!"))
+        .map(lambda p: (p[0], p[1] == "two!"))
     )
 
 

@@ -120,9 +120,7 @@ class Maps(KeyedProcessFunction):
             self.state[number] = f"[{number}]"
         elif what == "put dict":
             self.state.put_all({number: "all", number + 1: "all"})
-        elif what == "remove" and number in self.state:
-            self.state.remove(number)
-        elif what == "remove unseen":
+        elif (what == "remove" and number in self.state) or what == "remove unseen":
             self.state.remove(number)
         elif what == "delete" and number in self.state:
             del self.state[number]

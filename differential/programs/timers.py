@@ -193,7 +193,9 @@ def what_a_timer_emits_has_its_timestamp(env, draw):
 
 @PROGRAM.stream()
 def timestamps_pass_through_chains(env, draw):
-    stream = timed(env, draw).map(lambda r: (r[0], r[1] * 2, r[2])).flat_map(lambda r: [r, r]).filter(lambda r: r[2] % 2)
+    stream = (
+        timed(env, draw).map(lambda r: (r[0], r[1] * 2, r[2])).flat_map(lambda r: [r, r]).filter(lambda r: r[2] % 2)
+    )
     return stream.process(Stamp())
 
 

@@ -53,7 +53,7 @@ def map_of_mixed_objects(env, draw):
 def flat_map_of_a_generator(env, draw):
     def split(line):
         for place, word in enumerate(line.split()):
-            yield place, word
+            yield word, place
 
     lines = [" ".join(words(draw, draw.randint(0, 4))) for _ in range(12)]
     return env.from_collection(lines).flat_map(split)

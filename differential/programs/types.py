@@ -91,8 +91,11 @@ def the_type_of_a_side_output(env, draw):
 @PROGRAM.stream()
 def the_type_goes_through_filter_union_key_by_and_reduce(env, draw):
     people = env.from_collection([("Ann", 1), ("Ann", 2)], PERSON).filter(lambda p: p.age > 0)
-    return people.union(people).key_by(lambda p: p.name).reduce(lambda a, b: Row(a.name, a.age + b.age)).filter(
-        lambda p: p.age > 3
+    return (
+        people.union(people)
+        .key_by(lambda p: p.name)
+        .reduce(lambda a, b: Row(a.name, a.age + b.age))
+        .filter(lambda p: p.age > 3)
     )
 
 

@@ -60,8 +60,8 @@ def row_mistakes(env, draw):
 def times(env, draw):
     return [
         Time.seconds(2).to_milliseconds(), Time.minutes(1).to_milliseconds(), Time.hours(1).to_milliseconds(),
-        Time.days(1).to_milliseconds(), Time.milliseconds(7).to_milliseconds(), Time.seconds(1) == Time.milliseconds(1000),
-        Duration.of_seconds(1) == Duration.of_millis(1000),
+        Time.days(1).to_milliseconds(), Time.milliseconds(7).to_milliseconds(),
+        Time.seconds(1) == Time.milliseconds(1000), Duration.of_seconds(1) == Duration.of_millis(1000),
     ]  # fmt: skip
 
 
@@ -80,9 +80,11 @@ def configuration(env, draw):
     other = Configuration(conf)
     other.set_string("a", "other")
     return [
-        conf.get_string("a", ""), conf.get_integer("b", 0), conf.get_boolean("c", False), conf.get_string("no", "default"),
+        conf.get_string("a", ""), conf.get_integer("b", 0), conf.get_boolean("c", False),
+        conf.get_string("no", "default"),
         conf.get_integer("no", 3), conf.contains_key("a"), conf.contains_key("no"), other.get_string("a", ""),
-        sorted(conf.key_set()), conf.get_string("b", ""), conf.get_float("d", 0), conf == Configuration(conf), conf == other,
+        sorted(conf.key_set()), conf.get_string("b", ""), conf.get_float("d", 0),
+        conf == Configuration(conf), conf == other,
     ]  # fmt: skip
 
 

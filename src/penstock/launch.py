@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
+from penstock.core.compat import warn_about_settings, warn_once
 from penstock.core.config import Configuration
+from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import ConfigurationError, ProgramError
+from penstock.core.execution_config import AUTO_UIDS, AUTO_WATERMARK_INTERVAL, OBJECT_REUSE, global_job_parameters
 from penstock.core.job import JobPlan, RuntimeSettings
+from penstock.core.poison import PoisonPolicy, poison_policy
 from penstock.core.specs import SourceSpec
 from penstock.graph.explain import execution_graph_text, job_graph_text, stream_graph_text
+from penstock.graph.plan_json import plan_json
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
+from penstock.runtime.dependencies import dependencies_at_hand
 
 __all__ = [
     "CONF_VARIABLE",
@@ -23,6 +30,7 @@ __all__ = [
     "base_configuration",
     "choose_host",
     "default_parallelism",
+    "execution_plan",
     "explain",
     "launch",
 ]
@@ -107,28 +115,42 @@ def plan_options(
     conf: Configuration, host: str, parallelism: int, max_parallelism: int, batch: bool = False
 ) -> PlanOptions:
     """The part of the settings that plans depend on."""
-    interval = conf.get_string("pipeline.auto-watermark-interval", "200")
     memory = (96 if batch else 256) << 20  # BATCH goes key group by key group: little of its state is in use at a time
+    dependencies = PythonDependencies.of(conf)
     settings = RuntimeSettings(
         batch_mode=batch,
         chunk_records=conf.get_integer("penstock.chunk.records", 8192),
         watermark_records=conf.get_integer("penstock.watermark.records", 1024),
-        periodic_watermarks=interval not in ("0", "0ms", "0 ms") and not batch,
+        periodic_watermarks=conf.get_duration_ms(AUTO_WATERMARK_INTERVAL, 200) > 0 and not batch,
         per_record_watermarks=conf.get_boolean("penstock.watermark.per-record", False),
-        object_reuse=conf.get_boolean("pipeline.object-reuse", False),
+        object_reuse=conf.get_boolean(OBJECT_REUSE, False),
         page_bytes=conf.get_integer("penstock.state.page-bytes", 12 << 10),
         state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", memory),
         sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", memory),
-        job_parameters=conf.to_dict(),
+        job_parameters={**conf.to_dict(), **global_job_parameters(conf)},
+        shipped_paths=dependencies.shipped_paths,
+        in_archive_folder=bool(dependencies.archives),
+        heavy_keys=conf.get_integer("penstock.metrics.heavy-keys", 0),
+        poison=_poison(conf),
+        count_late=conf.get_boolean("penstock.metrics.late-records", False),
     )
     chaining = conf.get_boolean("pipeline.operator-chaining.enabled", True)
-    return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings)
+    auto_uids = conf.get_boolean(AUTO_UIDS, True)
+    return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings, auto_uids)
+
+
+def _poison(conf: Configuration) -> PoisonPolicy:
+    try:
+        return poison_policy(conf.get_string("penstock.poison", "fail"))
+    except ValueError as error:
+        raise ConfigurationError(f"penstock.poison {error}") from None
 
 
 def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> JobClient:
     """Plan the program, pick the host, start."""
     if conf.get_boolean(PLAN_ONLY, False):
         raise PlannedOnly(explain(graph, conf, parallelism, max_parallelism))
+    warn_about_settings(conf)
     host = choose_host(graph, conf)
     options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
     if options.settings.batch_mode and host == "streaming":
@@ -137,7 +159,7 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
         )
     plan = compile_job(graph, options)
     if host == "local":
-        return _LocalClient(plan)
+        return _LocalClient(plan, _local_dependencies(conf))
     if host == "bounded":
         from penstock.spark.bounded import start_bounded
 
@@ -145,6 +167,13 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
     from penstock.spark.streaming import start_streaming
 
     return start_streaming(plan, conf)
+
+
+def _local_dependencies(conf: Configuration) -> PythonDependencies:
+    found = PythonDependencies.of(conf)
+    if found.executable not in (None, sys.executable):
+        warn_once("StreamExecutionEnvironment.set_python_executable")
+    return found
 
 
 def explain(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:
@@ -155,35 +184,60 @@ def explain(graph: StreamGraph, conf: Configuration, parallelism: int, max_paral
     return "\n\n".join((stream_graph_text(graph), job_graph_text(job), execution_graph_text(job)))
 
 
+def execution_plan(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:
+    """The program in Flink's JSON."""
+    options = plan_options(conf, choose_host(graph, conf), parallelism, max_parallelism)
+    return plan_json(compile_job_graph(graph, options))
+
+
 class _LocalClient(JobClient):
     """Runs the local host when waited for."""
 
-    def __init__(self, plan: JobPlan) -> None:
+    def __init__(self, plan: JobPlan, dependencies: PythonDependencies) -> None:
         from penstock.testing.local_host import LocalJob
 
+        self._dependencies = dependencies
         self._job = LocalJob(plan)
         self._status = JobStatus.RUNNING
 
-    def get_job_id(self) -> str:
+    @property
+    def job_id(self) -> str:
         return "local"
 
-    def get_job_status(self) -> JobStatus:
+    @property
+    def status(self) -> JobStatus:
         return self._status
 
-    def cancel(self) -> None:
+    def stop(self) -> None:
         self._status = JobStatus.CANCELED
 
     def wait(self) -> JobExecutionResult:
         started_ms = self._job.clock.now_ms()
+        if self._status is JobStatus.RUNNING:
+            self._run()
+        return JobExecutionResult(
+            self._job.plan.name,
+            "local",
+            self._job.clock.now_ms() - started_ms,
+            self._job.batch_id,
+            metrics=self.get_metrics(),
+            accumulators=self.accumulators(),
+        )
+
+    def accumulators(self) -> dict[str, Any]:
+        return self._job.book.accumulators()
+
+    def get_metrics(self) -> dict[str, Any]:
+        return {"subtasks": self._job.book.subtasks()}
+
+    def _run(self) -> None:
         try:
-            self._job.run()
+            with dependencies_at_hand(self._dependencies):
+                self._job.run()
         except BaseException:
             self._status = JobStatus.FAILED
             raise
         self._status = JobStatus.FINISHED
-        return JobExecutionResult(
-            self._job.plan.name, "local", self._job.clock.now_ms() - started_ms, self._job.batch_id
-        )
 
     def results(self, name: str) -> Iterator[Any]:
         self.wait()

@@ -129,7 +129,7 @@ def test_a_rich_function_knows_where_it_runs() -> None:
     env.get_configuration().set_string("colour", "red")
     found = sorted(env.from_collection([1, 2]).rebalance().process(Who()).name("Who").execute_and_collect())
     name = "Who -> Collect"
-    assert found == [(name, f"{name} ({i + 1}/2)", i, 2, 128, 0, "red", "none") for i in range(2)]
+    assert found == [(name, f"{name} ({i + 1}/2)#0", i, 2, 128, 0, "red", "none") for i in range(2)]
 
 
 def test_every_subtask_has_a_function_of_its_own() -> None:
@@ -186,7 +186,7 @@ def test_print_shows_the_subtask_only_where_there_are_several(capsys: pytest.Cap
     env.from_collection(["b"]).print("id")
     result = env.execute("printing")
     assert capsys.readouterr().out == "a\nid> b\n"
-    assert (result.job_name, result.get_job_id()) == ("printing", "local")
+    assert (result.job_name, str(result.get_job_id())) == ("printing", "local")
     env = local(2)
     env.from_collection(["a", "b"]).rebalance().print("id")
     env.execute()

@@ -1,5 +1,10 @@
 """Files as a source: whatever the cuts, every line once (X1, F11)."""
 
+import bz2
+import gzip
+import lzma
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +14,15 @@ from hypothesis import strategies as st
 
 from penstock.common import WatermarkStrategy
 from penstock.connectors import file_source
-from penstock.connectors.file_source import FileSource, StreamFormat
-from penstock.core.errors import ProgramError, SourceError, UserFunctionError
+from penstock.connectors.file_source import (
+    FileEnumeratorProvider,
+    FileSource,
+    FileSplitAssignerProvider,
+    StreamFormat,
+)
+from penstock.connectors.formats import files
+from penstock.core import compat
+from penstock.core.errors import ProgramError, RecordError, SourceError
 from penstock.core.source import Position, SourceClock
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing import collect, local_job
@@ -21,6 +33,12 @@ NOW = SourceClock(0, 0)
 def source(*paths: Path | str, charset: str = "UTF-8") -> FileSource:
     text = StreamFormat.text_line_format(charset)
     return FileSource.for_record_stream_format(text, *map(str, paths)).process_static_file_set().build()
+
+
+def zst() -> str:
+    path = Path(tempfile.mkdtemp()) / "a.zst"
+    path.write_bytes(b"x")
+    return str(path)
 
 
 def read(made: FileSource, start: Position, end: Position | None, split: int = 0) -> list[Any]:
@@ -69,20 +87,21 @@ def test_blocks_of_any_size_give_the_same_lines(tmp_path: Path, monkeypatch: pyt
     assert found == ["one", "", "three", "vier ü", "no line end"]
 
 
+def everything(made: FileSource) -> list[Any]:
+    start = made.initial(0, 1)
+    return read(made, start, made.advance(0, 1, start, start, 99, NOW))
+
+
 def test_folders_are_read_in_order_without_hidden_files(tmp_path: Path) -> None:
     """X1"""
     for name in ("b", "a", ".hidden", "_SUCCESS", "deep/c", ".secret/d"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(name)
-    made = source(tmp_path)
-    assert read(made, made.initial(0, 1), made.advance(0, 1, made.initial(0, 1), made.initial(0, 1), 99, NOW)) == [
-        "a",
-        "b",
-        "deep/c",
-    ]
-    assert read(source(f"file://{tmp_path}/a"), Position([0, 0, ""]), Position([1, 0, ""])) == ["a"]
-    assert read(source(tmp_path / "[ab]"), Position([0, 0, ""]), Position([2, 0, ""])) == ["a", "b"]
+    assert everything(source(tmp_path)) == ["a", "b", "deep/c"]
+    assert everything(source(f"file://{tmp_path}/a")) == ["a"]
+    assert everything(source(tmp_path / "[ab]")) == ["a", "b"]
+    assert everything(source(tmp_path / "*")) == ["a", "b", "deep/c"]
 
 
 def test_an_empty_folder_ends_at_once(tmp_path: Path) -> None:
@@ -90,15 +109,135 @@ def test_an_empty_folder_ends_at_once(tmp_path: Path) -> None:
     assert source(tmp_path).initial(0, 1).ended
 
 
-def test_changed_files_are_refused(tmp_path: Path) -> None:
+def touched(path: Path, text: str, at: int) -> None:
+    path.write_text(text)
+    os.utime(path, (at, at))
+
+
+@pytest.mark.parametrize("change", ["appended", "removed", "renamed", "older one added"])
+def test_changed_files_are_refused(tmp_path: Path, change: str) -> None:
     """F8: positions would point elsewhere."""
-    (tmp_path / "a").write_text("1\n2\n")
-    (tmp_path / "b").write_text("3\n4\n")
+    touched(tmp_path / "a", "1\n2\n", 100)
+    touched(tmp_path / "b", "3\n4\n", 200)
     made = source(tmp_path)
-    position = made.advance(0, 1, made.initial(0, 1), made.initial(0, 1), 10, NOW)
-    (tmp_path / "a").write_text("1\n2\n2.5\n")
-    with pytest.raises(SourceError, match=r"FileSource\(.*\) have changed since the checkpoint: of the 2 file"):
+    position = made.advance(0, 1, made.initial(0, 1), made.initial(0, 1), 1, NOW)
+    match change:
+        case "appended":
+            touched(tmp_path / "a", "1\n2\n2.5\n", 100)
+        case "removed":
+            (tmp_path / "b").unlink()
+        case "renamed":
+            (tmp_path / "a").rename(tmp_path / "c")
+        case _:
+            touched(tmp_path / "0", "0\n", 50)
+    with pytest.raises(SourceError, match=r"FileSource\(.*\) have changed since the checkpoint: some are gone, ren"):
         source(tmp_path).advance(0, 1, Position(position.at), position, 10, NOW)
+
+
+def test_files_that_are_added_later_are_left_alone(tmp_path: Path) -> None:
+    """F1, F11: the set is what was there when the job began, also after a restart."""
+    touched(tmp_path / "b", "1\n2\n", 100)
+    made = source(tmp_path)
+    begin = made.initial(0, 1)
+    touched(tmp_path / "a", "0\n", 200)
+    again = source(tmp_path)
+    end = again.advance(0, 1, begin, begin, 99, NOW)
+    assert read(again, begin, end) == ["1", "2"]
+    assert end.ended
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    """F8"""
+    (tmp_path / "a").write_text("1\n")
+    made = source(tmp_path)
+    begin = made.initial(0, 1)
+    end = made.advance(0, 1, begin, begin, 9, NOW)
+    (tmp_path / "a").write_text("1\n2\n")
+    with pytest.raises(SourceError, match=r"/a had 2 bytes when the source found it and has 4 now. Files must be"):
+        read(made, begin, end)
+    (tmp_path / "a").unlink()
+    with pytest.raises(SourceError, match=r"/a was found by the source but is gone now: restore it"):
+        read(made, begin, end)
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 3, 5])
+@pytest.mark.parametrize("block", [7, 50, 10_000])
+def test_blocks_are_dealt_to_all_subtasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parallelism: int, block: int
+) -> None:
+    """X1, F1: tiny batches, restarts in between, every line once."""
+    monkeypatch.setattr(file_source, "_BLOCK", block)
+    monkeypatch.setattr(files, "RECORD_BYTES", 5)
+    expected = []
+    for name in ("a", "b", "c.gz"):
+        lines = [f"{name}-{i}" for i in range(40)]
+        expected += lines
+        data = "\n".join(lines).encode()
+        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    env = StreamExecutionEnvironment()
+    stream = env.from_source(source(tmp_path), WatermarkStrategy.no_watermarks(), "files")
+    collect(stream.set_parallelism(parallelism), "out")
+    job = local_job(env, parallelism)
+    batches = 0
+    while not job.finished:
+        job.run_batch(3, commit=batches % 3 != 1)
+        if batches % 4 == 2:
+            job.restart()
+        batches += 1
+    assert sorted(job.results["out"]) == sorted(expected)
+    if parallelism == 1:
+        assert job.results["out"] == expected
+
+
+@pytest.mark.parametrize(("name", "pack"), [("a.gz", gzip.compress), ("a.bz2", bz2.compress), ("a.xz", lzma.compress)])
+def test_compressed_files(tmp_path: Path, name: str, pack: Any) -> None:
+    """X1: unpacked as they are read; damage is named."""
+    lines = [f"line {i}" for i in range(50_000)]
+    packed = pack("\n".join(lines).encode())
+    (tmp_path / name).write_bytes(packed)
+    assert everything(source(tmp_path)) == lines
+    (tmp_path / name).write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(SourceError, match=rf"{name} is damaged or not of this format: "):
+        everything(source(tmp_path))
+
+
+def test_read_text_file(tmp_path: Path) -> None:
+    """X1"""
+    (tmp_path / "a").write_bytes("ü\nb".encode("latin-1"))
+    env = StreamExecutionEnvironment()
+    collect(env.read_text_file(str(tmp_path / "a"), "latin-1"), "out")
+    job = local_job(env, 2)
+    job.run()
+    assert sorted(job.results["out"]) == ["b", "ü"]
+
+
+def test_small_files_share_a_split_but_all_subtasks_have_work(tmp_path: Path) -> None:
+    """P11: read at once."""
+    for i in range(100):
+        (tmp_path / f"{i:03}").write_text(f"{i}\n")
+    made = source(tmp_path)
+    assert 4 <= made.split_count(4, one_batch=True) <= 8
+    splits = made.split_count(4, one_batch=True)
+    found = [v for s in range(splits) for v in read(made, made.initial(s, splits), None, s)]
+    assert found == [str(i) for i in range(100)]
+
+
+def test_a_file_that_must_not_be_cut_is_one_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """X1"""
+    monkeypatch.setattr(file_source, "_BLOCK", 2)
+    (tmp_path / "a").write_text("1\n2\n3\n")
+    builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
+    assert builder.build().split_count(1, one_batch=True) == 3
+    builder.set_file_enumerator(FileEnumeratorProvider.default_non_splittable_file_enumerator())
+    assert builder.build().split_count(1, one_batch=True) == 1
+
+
+def test_a_split_assigner_is_accepted_and_said_to_have_no_effect() -> None:
+    """P12"""
+    compat.forget_warnings()
+    builder = FileSource.for_record_stream_format(StreamFormat.text_line_format(), "x")
+    with pytest.warns(UserWarning, match="set_split_assigner has no effect: Spark places the tasks that read"):
+        builder.set_split_assigner(FileSplitAssignerProvider.locality_aware_split_assigner())
 
 
 @pytest.mark.parametrize(
@@ -109,6 +248,13 @@ def test_changed_files_are_refused(tmp_path: Path) -> None:
             lambda: source("/no/such/file").initial(0, 1),
             SourceError,
             "'/no/such/file' does not exist and matches no file",
+        ),
+        (lambda: source("hdfs://host/x"), ProgramError, "'hdfs://host/x' is not a local path; mount the file system"),
+        (lambda: FileSource("text", ("x",)), TypeError, "FileSource takes a StreamFormat or BulkFormat, got str"),
+        (
+            lambda: everything(FileSource(StreamFormat.text_line_format(), (zst(),))),
+            SourceError,
+            "ending in .zst cannot",
         ),
         (lambda: source("x", charset="UTF-16"), ProgramError, "text_line_format cannot cut lines of UTF-16"),
         (lambda: source("x", charset="klingon"), LookupError, "unknown encoding: klingon"),
@@ -125,5 +271,7 @@ def test_a_line_that_cannot_be_decoded_names_the_source(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"good\n\xff\xfe\n")
     env = StreamExecutionEnvironment()
     collect(env.from_source(source(tmp_path), WatermarkStrategy.no_watermarks(), "files").uid("f"), "out")
-    with pytest.raises(UserFunctionError, match=r"Reading of operator 'Source: files' \(uid f\) failed\n(.|\n)*0xff"):
+    with pytest.raises(
+        RecordError, match=r"Operator 'Source: files' \(uid f\): .*/a, line 2 \(byte 5\): UnicodeDecodeError: .*0xff"
+    ):
         local_job(env).run()

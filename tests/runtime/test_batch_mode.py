@@ -16,6 +16,7 @@ from penstock.datastream import (
     KeyedProcessFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
+    TimeDomain,
 )
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.state import MapStateDescriptor, ReducingStateDescriptor
@@ -68,7 +69,7 @@ def test_records_of_a_key_come_by_timestamp_and_there_is_one_watermark() -> None
     job.run()
     out = job.results["out"]
     assert [v for v in out if v[0] == "record"] == [("record", ("a", t), MIN_WATERMARK) for t in (1, 1, 2, 3)]
-    assert [v[1] for v in out if v[0] == "timer"] == [0, 0, 0, 1]
+    assert [v[1] for v in out if v[0] == "timer"] == [TimeDomain.EVENT_TIME] * 3 + [TimeDomain.PROCESSING_TIME]
     assert {v[2] for v in out if v[0] == "timer"} == {MAX_WATERMARK}
     assert not job.state_blobs()
 

@@ -64,7 +64,9 @@ def test_without_watermarks_time_stands_still_until_the_end() -> None:
     assert clocks([1] * 6, WatermarkStrategy.no_watermarks(), per_record_watermarks=True) == [None] * 6
 
 
-@pytest.mark.parametrize(("text", "periodic"), [("0", False), ("0 ms", False), ("200", True), (None, True)])
+@pytest.mark.parametrize(
+    ("text", "periodic"), [("0", False), ("0 ms", False), ("0 s", False), ("200", True), (None, True)]
+)
 def test_an_interval_of_zero_switches_periodic_watermarks_off(text: str | None, periodic: bool) -> None:
     """T9"""
     from penstock.common import Configuration

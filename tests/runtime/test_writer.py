@@ -19,7 +19,7 @@ from penstock.core.partition import (
     Shuffle,
 )
 from penstock.core.specs import OperatorSpec
-from penstock.runtime.chunk import ChunkRow, Payload, decode_payload
+from penstock.runtime.chunk import ACTIVE, IDLE, WAKING_SEQ, ChunkRow, Payload, decode_payload, sort_key
 from penstock.runtime.keyhash import key_group, stable_hash, subtask_of_group
 from penstock.runtime.writer import EdgeWriter
 
@@ -222,3 +222,59 @@ def test_large_records_make_smaller_chunks_alike_in_every_batch() -> None:
     assert sizes[0] == sizes[1]
     assert sum(sizes[0]) == 200
     assert sizes[0][1] < sizes[0][0]
+
+
+def marks(edge: Edge) -> list[tuple[int, int, list[tuple[int, int]]]]:
+    """(receiver, sequence number, marks) of every row, in the order in which receivers run them."""
+    rows = sorted(edge.rows, key=lambda r: (r.partition, *sort_key(r)))
+    return [(r.partition, r.seq, decode_payload(r.payload).marks) for r in rows]
+
+
+def test_idle_and_active_go_to_every_receiver() -> None:
+    """T6: like watermarks."""
+    edge = Edge(Rebalance(), 2)
+    edge.writer.watermark(5)
+    edge.writer.status(idle=True)
+    edge.writer.flush()
+    assert marks(edge) == [(0, 0, [(0, 5), (0, IDLE)]), (1, 0, [(0, 5), (0, IDLE)])]
+
+
+def test_on_a_forward_edge_they_go_to_the_one_receiver() -> None:
+    """T6, G4"""
+    edge = Edge(Forward(), 3, sender=2, senders=3)
+    edge.writer.status(idle=True)
+    edge.writer.flush()
+    assert marks(edge) == [(2, 0, [(0, IDLE)])]
+
+
+def test_that_a_channel_wakes_is_heard_before_all_data() -> None:
+    """T6: once, and before what was sent already."""
+    edge = Edge(Global(), 1)
+    edge.writer.emit(["a"], None)
+    edge.writer.status(idle=False)
+    edge.writer.status(idle=False)
+    edge.writer.watermark(7)
+    edge.writer.flush()
+    assert marks(edge) == [(0, WAKING_SEQ, [(0, ACTIVE)]), (0, 0, [(1, 7)])]
+
+
+@pytest.mark.parametrize("wake", [lambda w: w.status(idle=False), lambda w: w.watermark(9)])
+def test_a_nap_within_a_batch_is_not_announced(wake: Any) -> None:
+    """T6: awake at some time of a batch a channel counts throughout; a watermark wakes, too."""
+    edge = Edge(Global(), 1)
+    edge.writer.status(idle=True)
+    wake(edge.writer)
+    edge.send("a")
+    assert IDLE not in [mark for _, _, found in marks(edge) for _, mark in found]
+
+
+def test_records_alone_do_not_wake() -> None:
+    """T6: who falls asleep is announced after all data of the batch."""
+    edge = Edge(Global(), 1)
+    edge.writer.status(idle=True)
+    edge.send("a", "b")
+    assert marks(edge) == [(0, 0, [(2, IDLE)])]
+    edge.writer.begin(1)
+    edge.rows.clear()
+    edge.send("c")
+    assert marks(edge) == [(0, 0, [])]

@@ -60,7 +60,7 @@ def test_results_of_nothing_are_nothing_however_often_they_are_asked_for(host: s
     client = env.execute_async("nothing")
     client.wait()
     assert list(client.results("results-2")) == []
-    assert client.get_job_status() is JobStatus.FINISHED
+    assert client.get_job_status().result() is JobStatus.FINISHED
 
 
 @pytest.mark.spark

@@ -9,6 +9,7 @@ from penstock.testing.transcripts import Transcript, load_transcripts, run_local
 
 FILES = sorted(Path(__file__).parent.glob("*.yaml"))
 CASES = [case for file in FILES for case in load_transcripts(file)]
+EVERYWHERE = [case for case in CASES if not case.local_only]
 
 # no split, every record alone, uneven
 SPLITS = [(), (1,) * 60, (2, 1, 3, 0, 5)]
@@ -32,7 +33,7 @@ def test_restarted_after_every_batch(case: Transcript) -> None:
 def test_with_hardly_any_memory(case: Transcript) -> None:
     """S6: every page is split and pushed out as soon as may be."""
     tiny = RuntimeSettings(
-        per_record_watermarks=True, page_bytes=1, state_budget_bytes=0, chunk_records=1, sort_budget_bytes=0
+        watermark_records=1, page_bytes=1, state_budget_bytes=0, chunk_records=1, sort_budget_bytes=0
     )
     assert run_local(case, 2, (3, 3), settings=tiny) == []
 
@@ -44,11 +45,11 @@ def test_names_are_unique() -> None:
 
 def test_all_as_branches_of_one_local_job() -> None:
     """G3: any number of sources and sinks in one job."""
-    assert run_on_host(CASES, "local", 2) == []
+    assert run_on_host(EVERYWHERE, "local", 2) == []
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("host", ["bounded", "streaming"])
 def test_all_as_branches_of_one_spark_job(host: str) -> None:
     """P11, G3: one job for all of them, since each Spark job costs seconds; streaming in several batches."""
-    assert run_on_host(CASES, host, 2, {"penstock.batch.max-records": "4"}) == []
+    assert run_on_host(EVERYWHERE, host, 2, {"penstock.batch.max-records": "4"}) == []

@@ -48,7 +48,7 @@ class Cache:
         """If the job that filled the cache has ended well, read from it from now on; if not, try again."""
         if self._filling is None:
             return
-        status = self._filling.get_job_status()
+        status = self._filling.status
         if status is JobStatus.FINISHED:
             self.draft.spec, self.draft.inputs = SourceSpec(CacheSource(self.folder)), ()
             self._filling = None

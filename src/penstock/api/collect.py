@@ -27,6 +27,10 @@ class CloseableIterator(Generic[T]):
             self.close()
             raise
 
+    def next(self) -> T:
+        """As `next(iterator)`."""
+        return next(self)
+
     def __enter__(self) -> CloseableIterator[T]:
         return self
 

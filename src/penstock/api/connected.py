@@ -41,15 +41,11 @@ def _feeds(stream: DataStream[Any], index: int) -> tuple[Feed, ...]:
     return tuple(replace(feed, input=index) for feed in stream._feeds)
 
 
-def _add(
-    first: DataStream[Any], second: DataStream[Any], name: str, spec: OperatorSpec, output_type: TypeInformation | None
-) -> DataStream[Any]:
+def _add(first: DataStream[Any], second: DataStream[Any], name: str, spec: OperatorSpec) -> DataStream[Any]:
     env = first.get_execution_environment()
     if second.get_execution_environment() is not env:
         raise ProgramError("connect() joins two streams of one environment; these belong to different ones")
-    draft = env._draft(name, spec, (*_feeds(first, 0), *_feeds(second, 1)))
-    draft.declare(output_type)
-    return DataStream(env, (Feed(draft),))
+    return DataStream(env, (Feed(env._draft(name, spec, (*_feeds(first, 0), *_feeds(second, 1)))),))
 
 
 class ConnectedStreams:
@@ -73,13 +69,13 @@ class ConnectedStreams:
         """One record in, one out."""
         if not isinstance(func, CoMapFunction):
             raise TypeError(f"map() on connected streams takes a CoMapFunction, got {type(func).__name__}")
-        return self._process("Co-Map", CoTransform(func), output_type)
+        return self._process("Co-Map", CoTransform(func))._typed(output_type)
 
     def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> DataStream[Any]:
         """One record in, any number out."""
         if not isinstance(func, CoFlatMapFunction):
             raise TypeError(f"flat_map() on connected streams takes a CoFlatMapFunction, got {type(func).__name__}")
-        return self._process("Co-Flat Map", CoTransform(func), output_type)
+        return self._process("Co-Flat Map", CoTransform(func))._typed(output_type)
 
     def process(
         self, func: CoProcessFunction | KeyedCoProcessFunction, output_type: TypeInformation | None = None
@@ -91,12 +87,12 @@ class ConnectedStreams:
             raise TypeError(
                 f"process() on connected streams that are {keyed} takes a {wanted.__name__}, got {type(func).__name__}"
             )
-        return self._process("Co-Process", func, output_type)
+        return self._process("Co-Process", func)._typed(output_type)
 
-    def _process(self, name: str, function: Any, output_type: TypeInformation | None) -> DataStream[Any]:
+    def _process(self, name: str, function: Any) -> DataStream[Any]:
         if self._is_keyed_stream():
-            return _add(self.stream1, self.stream2, f"Keyed {name}", KeyedProcessSpec(function, _BOTH), output_type)
-        return _add(self.stream1, self.stream2, name, ProcessSpec(function, _BOTH), output_type)
+            return _add(self.stream1, self.stream2, f"Keyed {name}", KeyedProcessSpec(function, _BOTH))
+        return _add(self.stream1, self.stream2, name, ProcessSpec(function, _BOTH))
 
     def _is_keyed_stream(self) -> bool:
         keyed = [isinstance(s, KeyedStream) for s in (self.stream1, self.stream2)]
@@ -150,4 +146,4 @@ class BroadcastConnectedStream:
         names = tuple(d.get_name() for d in self.broadcast_state_descriptors)
         name = "Keyed-Co-Process-Broadcast" if keyed else "Co-Process-Broadcast"
         spec = BroadcastSpec(func, names, keyed)
-        return _add(self.non_broadcast_stream, self.broadcast_stream.input_stream, name, spec, output_type)
+        return _add(self.non_broadcast_stream, self.broadcast_stream.input_stream, name, spec)._typed(output_type)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from penstock.api.draft import Draft, Feed
 from penstock.api.wrap import Accumulate, KeyedTransform, Projection, RollingReduce, as_call, transform_spec
+from penstock.core.compat import warn_once
 from penstock.core.errors import ProgramError
+from penstock.core.execution_config import ExecutionConfig
 from penstock.core.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -31,7 +33,9 @@ from penstock.core.partition import (
     Rescale,
     Shuffle,
 )
+from penstock.core.poison import poison_policy
 from penstock.core.sink import Sink
+from penstock.core.slots import SlotSharingGroup
 from penstock.core.specs import (
     CollectSpec,
     KeyedProcessSpec,
@@ -41,8 +45,16 @@ from penstock.core.specs import (
     TimestampsSpec,
 )
 from penstock.core.state import MapStateDescriptor
-from penstock.core.types import TypeInformation
+from penstock.core.time import Time
+from penstock.core.types import TypeInformation, Types
 from penstock.core.watermark import WatermarkStrategy
+from penstock.core.window_assigners import (
+    CountSlidingWindowAssigner,
+    CountTumblingWindowAssigner,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
+from penstock.core.windows import WindowAssigner
 from penstock.graph.stream_graph import ChainStrategy
 
 if TYPE_CHECKING:
@@ -50,6 +62,7 @@ if TYPE_CHECKING:
     from penstock.api.collect import CloseableIterator
     from penstock.api.connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
     from penstock.api.environment import StreamExecutionEnvironment
+    from penstock.api.windowed_stream import AllWindowedStream, WindowedStream
 
 T = TypeVar("T")
 
@@ -88,9 +101,46 @@ class _Named:
         self._draft.description = description
         return self
 
+    def on_poison(self, policy: str | OutputTag):  # type: ignore[no-untyped-def]
+        """What becomes of a record on which the operator's function raises (F9).
+
+        `fail` the job, `skip` and count it (metric `poisonRecords`), or with a tag send `(record, error text)` to
+        that side output. What the failing call has yielded is dropped, what it did to state stays. Key selectors
+        and partitioners behind the operator are covered too. Default: the setting `penstock.poison`.
+        """
+        try:
+            self._draft.poison = poison_policy(policy)
+        except ValueError as error:
+            raise ProgramError(f"Operator '{self._draft.name}': on_poison() {error}") from None
+        return self
+
     def disable_chaining(self):  # type: ignore[no-untyped-def]
         """Run the operator in a task of its own."""
         self._draft.chain = ChainStrategy.NEVER
+        return self
+
+    def set_max_parallelism(self, max_parallelism: int):  # type: ignore[no-untyped-def]
+        """Bounds the operator's parallelism; the number of key groups is the job's."""
+        if not isinstance(max_parallelism, int) or max_parallelism < 1:
+            raise ProgramError(
+                f"Operator '{self._draft.name}': the maximum parallelism must be at least 1, got {max_parallelism!r}"
+            )
+        self._draft.max_parallelism = max_parallelism
+        warn_once("DataStream.set_max_parallelism")
+        return self
+
+    def set_uid_hash(self, uid_hash: str):  # type: ignore[no-untyped-def]
+        """Accepted, without effect."""
+        warn_once("DataStream.set_uid_hash")
+        return self
+
+    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup):  # type: ignore[no-untyped-def]
+        """Accepted, without effect."""
+        if not isinstance(slot_sharing_group, str | SlotSharingGroup):
+            raise TypeError(
+                f"slot_sharing_group() takes a name or a SlotSharingGroup, got {type(slot_sharing_group).__name__}"
+            )
+        warn_once("DataStream.slot_sharing_group")
         return self
 
 
@@ -114,6 +164,24 @@ class DataStream(_Named, Generic[T]):
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._env
 
+    def get_type(self) -> TypeInformation:
+        """The hint its records were given; without one, pickled Python objects."""
+        feed = self._feeds[0]
+        known = feed.source.output_type if feed.tag is None else feed.source.side_types.get(feed.tag)
+        return Types.PICKLED_BYTE_ARRAY() if known is None else known
+
+    def _typed(self, type_info: TypeInformation | None) -> Self:
+        self._feeds[0].source.output_type = type_info
+        return self
+
+    def get_execution_config(self) -> ExecutionConfig:
+        return self._env.get_config()
+
+    def set_buffer_timeout(self, timeout_millis: int) -> DataStream[T]:
+        """Accepted, without effect."""
+        warn_once("DataStream.set_buffer_timeout")
+        return self
+
     def start_new_chain(self) -> DataStream[T]:
         """Begin a task with this operator."""
         self._draft.chain = ChainStrategy.HEAD
@@ -123,32 +191,26 @@ class DataStream(_Named, Generic[T]):
         self._draft.parallelism = 1
         return self
 
-    def set_max_parallelism(self, max_parallelism: int) -> DataStream[T]:
-        self._draft.max_parallelism = max_parallelism
-        return self
-
     # -- operators --------------------------------------------------------------------------------
 
     def map(
         self, func: Callable[[T], Any] | MapFunction, output_type: TypeInformation | None = None
     ) -> DataStream[Any]:
         """One record in, one out."""
-        return self._transform("map", "Map", func, output_type)
+        return self._transform("map", "Map", func)._typed(output_type)
 
     def flat_map(
         self, func: Callable[[T], Any] | FlatMapFunction, output_type: TypeInformation | None = None
     ) -> DataStream[Any]:
         """One record in, any number out."""
-        return self._transform("flat_map", "FlatMap", func, output_type)
+        return self._transform("flat_map", "FlatMap", func)._typed(output_type)
 
     def filter(self, func: Callable[[T], bool] | FilterFunction) -> DataStream[T]:
         """Keep the records that `func` answers true for."""
-        return self._transform("filter", "Filter", func)
+        return self._transform("filter", "Filter", func)._typed(self.get_type())
 
-    def _transform(
-        self, operation: str, name: str, func: Any, output_type: TypeInformation | None = None
-    ) -> DataStream[Any]:
-        return self._add(name, transform_spec(operation, func), output_type)
+    def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
+        return self._add(name, transform_spec(operation, func))
 
     def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream[Any]:
         """See each record with its timestamp and the clocks."""
@@ -156,12 +218,12 @@ class DataStream(_Named, Generic[T]):
             raise ProgramError(
                 f"process() with {type(func).__name__}, a KeyedProcessFunction, needs a keyed stream: call key_by first"
             )
-        return self._add("Process", ProcessSpec(_instance(func, ProcessFunction, "process()")), output_type)
+        return self._add("Process", ProcessSpec(_instance(func, ProcessFunction, "process()")))._typed(output_type)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
         """Give records their event time and the stream its watermarks."""
         strategy = _instance(watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks()")
-        return self._add("Timestamps/Watermarks", TimestampsSpec(strategy))
+        return self._add("Timestamps/Watermarks", TimestampsSpec(strategy))._typed(self.get_type())
 
     def key_by(
         self, key_selector: Callable[[T], Any] | KeySelector, key_type: TypeInformation | None = None
@@ -189,6 +251,12 @@ class DataStream(_Named, Generic[T]):
         """Keep some fields of tuples, in the given order."""
         return self._add("Projection", transform_spec("map", Projection(field_indexes)))
 
+    def window_all(self, window_assigner: WindowAssigner) -> AllWindowedStream:
+        """Windows of the whole stream, in one subtask."""
+        from penstock.api.windowed_stream import AllWindowedStream
+
+        return AllWindowedStream(self, window_assigner)
+
     def cache(self) -> CachedDataStream[T]:
         """Keep the records of a bounded stream: the next job that uses it computes it, later ones read them."""
         from penstock.api.cached import cached
@@ -199,10 +267,9 @@ class DataStream(_Named, Generic[T]):
         """What the operator sent to a tag."""
         if len(self._feeds) != 1 or self._feeds[0].tag is not None:
             raise ProgramError("get_side_output() belongs to the operator that emits it: call it before union()")
-        source = self._feeds[0].source
         if output_tag.type_info is not None:
-            source.types[output_tag.tag_id] = output_tag.type_info
-        return DataStream(self._env, (Feed(source, output_tag.tag_id),))
+            self._feeds[0].source.side_types[output_tag.tag_id] = output_tag.type_info
+        return DataStream(self._env, (Feed(self._feeds[0].source, output_tag.tag_id),))
 
     # -- exchanges --------------------------------------------------------------------------------
 
@@ -274,10 +341,8 @@ class DataStream(_Named, Generic[T]):
     def _add_sink(self, name: str, spec: OperatorSpec) -> DataStreamSink:
         return DataStreamSink(self._env._draft(name, spec, self._feeds))
 
-    def _add(self, name: str, spec: OperatorSpec, output_type: TypeInformation | None = None) -> DataStream[Any]:
-        draft = self._env._draft(name, spec, self._feeds)
-        draft.declare(output_type)
-        return DataStream(self._env, (Feed(draft),))
+    def _add(self, name: str, spec: OperatorSpec) -> DataStream[Any]:
+        return DataStream(self._env, (Feed(self._env._draft(name, spec, self._feeds)),))
 
 
 class KeyedStream(DataStream[T]):
@@ -288,11 +353,28 @@ class KeyedStream(DataStream[T]):
     ) -> DataStream[Any]:
         """See each record with its key's state and timers."""
         function = _instance(func, KeyedProcessFunction, "process() on a keyed stream")
-        return self._add("KeyedProcess", KeyedProcessSpec(function), output_type)
+        return self._add("KeyedProcess", KeyedProcessSpec(function))._typed(output_type)
 
     def reduce(self, func: Callable[[T, T], T] | ReduceFunction) -> DataStream[T]:
         """Combine each record with what its key has come to so far, and emit that."""
-        return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)), self._feeds[0].declared_type)
+        return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)))._typed(self.get_type())
+
+    def window(self, window_assigner: WindowAssigner) -> WindowedStream:
+        """Windows of each key (W1)."""
+        from penstock.api.windowed_stream import WindowedStream
+
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Windows of `size` records of a key; with `slide`, one that begins every so many records."""
+        assigner = CountSlidingWindowAssigner(size, slide) if slide else CountTumblingWindowAssigner(size)
+        return self.window(assigner)
+
+    def time_window(self, size: Time, slide: Time | None = None) -> WindowedStream:
+        """The older name of tumbling and sliding event-time windows (X5)."""
+        if slide is None:
+            return self.window(TumblingEventTimeWindows.of(size))
+        return self.window(SlidingEventTimeWindows.of(size, slide))
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
         """The rolling sum of a field of each key."""
@@ -317,13 +399,11 @@ class KeyedStream(DataStream[T]):
     def _accumulate(self, operation: str, position: int | str) -> DataStream[T]:
         return self.reduce(Accumulate(operation, position))
 
-    def _transform(
-        self, operation: str, name: str, func: Any, output_type: TypeInformation | None = None
-    ) -> DataStream[Any]:
+    def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
         if isinstance(func, Function):
             as_call(operation, func)
-            return self._add(name, KeyedProcessSpec(KeyedTransform(operation, func)), output_type)
-        return super()._transform(operation, name, func, output_type)
+            return self._add(name, KeyedProcessSpec(KeyedTransform(operation, func)))
+        return super()._transform(operation, name, func)
 
 
 class DataStreamSink(_Named):

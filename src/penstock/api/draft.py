@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.partition import Exchange
-from penstock.core.specs import OperatorSpec, TimestampsSpec, TransformSpec
+from penstock.core.poison import PoisonPolicy
+from penstock.core.specs import OperatorSpec, SourceSpec, TimestampsSpec, TransformSpec
 from penstock.core.types import TypeInformation
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamNode
 
@@ -26,12 +27,17 @@ class Draft:
     max_parallelism: int | None = None
     chain: str = ChainStrategy.ALWAYS
     description: str | None = None
-    types: dict[str | None, TypeInformation] = field(default_factory=dict)
+    poison: PoisonPolicy | None = None
+    output_type: TypeInformation | None = None
+    side_types: dict[str, TypeInformation] = field(default_factory=dict)
 
-    def declare(self, output_type: TypeInformation | None) -> None:
-        """Note the type that the main output was given."""
-        if output_type is not None:
-            self.types[None] = output_type
+    def _shaped_types(self) -> tuple[tuple[str | None, TypeInformation], ...]:
+        """Types that records are to be given here; operators that only choose or stamp records change none."""
+        passes = isinstance(self.spec, TimestampsSpec | SourceSpec) or (
+            isinstance(self.spec, TransformSpec) and self.spec.kind == "filter"
+        )
+        main = () if self.output_type is None or passes else ((None, self.output_type),)
+        return (*main, *self.side_types.items())
 
     def freeze(self, node_id: int) -> StreamNode:
         return StreamNode(
@@ -43,7 +49,8 @@ class Draft:
             self.max_parallelism,
             self.chain,
             self.description,
-            tuple(self.types.items()),
+            self.poison,
+            self._shaped_types(),
         )
 
     def edges(self, numbers: Mapping[int, int]) -> list[StreamEdge]:
@@ -62,15 +69,6 @@ class Feed:
     tag: str | None = None
     exchange: Exchange | None = None
     input: int = 0
-
-    @property
-    def declared_type(self) -> TypeInformation | None:
-        """The type its records were given; operators that only choose or stamp records pass it on."""
-        passed_on = self.tag is None and (
-            isinstance(self.source.spec, TimestampsSpec)
-            or (isinstance(self.source.spec, TransformSpec) and self.source.spec.kind == "filter")
-        )
-        return self.source.inputs[0].declared_type if passed_on else self.source.types.get(self.tag)
 
 
 def upstream(drafts: Iterable[Draft]) -> list[Draft]:

@@ -9,6 +9,9 @@ from penstock.api.cached import Cache
 from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream
 from penstock.api.draft import Draft, Feed, freeze
+from penstock.api.settings import Settings
+from penstock.connectors.file_source import FileSource, StreamFormat
+from penstock.connectors.formats.files import InputFormat
 from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
 from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
@@ -17,7 +20,7 @@ from penstock.core.shape import shape_of
 from penstock.core.source import Source
 from penstock.core.specs import OperatorSpec, SourceSpec
 from penstock.core.types import TypeInformation
-from penstock.core.watermark import NoWatermarks, WatermarkStrategy
+from penstock.core.watermark import WatermarkStrategy
 from penstock.graph.stream_graph import StreamGraph
 
 T = TypeVar("T")
@@ -25,7 +28,7 @@ T = TypeVar("T")
 __all__ = ["StreamExecutionEnvironment"]
 
 
-class StreamExecutionEnvironment:
+class StreamExecutionEnvironment(Settings):
     """Builds a program and runs it: on embedded local Spark, or the cluster it was submitted to (P2)."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:
@@ -42,51 +45,12 @@ class StreamExecutionEnvironment:
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
         return StreamExecutionEnvironment(configuration)
 
-    # -- settings ---------------------------------------------------------------------------------
-
-    def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
-        """Default for operators that say nothing."""
-        return self._set_positive("parallelism.default", parallelism)
-
-    def get_parallelism(self) -> int:
-        from penstock.launch import default_parallelism
-
-        return self._configuration.get_integer("parallelism.default", default_parallelism())
-
-    def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
-        """Number of key groups; fixed for the life of a job's state."""
-        return self._set_positive("pipeline.max-parallelism", max_parallelism)
-
-    def get_max_parallelism(self) -> int:
-        return self._configuration.get_integer("pipeline.max-parallelism", 128)
-
-    def _set_positive(self, key: str, value: int) -> StreamExecutionEnvironment:
-        if not isinstance(value, int) or value < 1:
-            raise ProgramError(f"{key} must be a whole number of at least 1, got {value!r}")
-        self._configuration.set_integer(key, value)
-        return self
-
-    def enable_checkpointing(self, interval: int) -> StreamExecutionEnvironment:
-        """Ask for durability at least every `interval` ms. Every micro-batch is a checkpoint, so it is met (F2)."""
-        return self._set_positive("execution.checkpointing.interval", interval)
-
-    def disable_operator_chaining(self) -> StreamExecutionEnvironment:
-        self._configuration.set_boolean("pipeline.operator-chaining.enabled", False)
-        return self
-
-    def configure(self, configuration: Configuration) -> StreamExecutionEnvironment:
-        """Take over settings."""
-        self._configuration.add_all(configuration)
-        return self
-
-    def get_configuration(self) -> Configuration:
-        return self._configuration
-
     # -- sources ----------------------------------------------------------------------------------
 
     def from_collection(self, collection: Iterable[T], type_info: TypeInformation | None = None) -> DataStream[T]:
         """A stream of the items of a collection."""
-        return self._add_source(_collection(collection, type_info), "Source: Collection", None, type_info)
+        source = _collection(collection, type_info)
+        return self._add_source(source, "Source: Collection")._typed(type_info)
 
     def from_sequence(self, start: int, end: int) -> DataStream[int]:
         """The numbers from `start` to `end`, both included."""
@@ -102,18 +66,22 @@ class StreamExecutionEnvironment:
         """A stream read from a source, with its event time."""
         if not isinstance(source, Source):
             raise TypeError(f"from_source() takes a Source, got {type(source).__name__}")
-        return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy), type_info)
+        return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy))._typed(type_info)
 
-    def _add_source(
-        self,
-        source: Source,
-        name: str,
-        strategy: WatermarkStrategy | None = None,
-        type_info: TypeInformation | None = None,
-    ) -> DataStream[Any]:
-        draft = self._draft(name, SourceSpec(source, strategy), ())
-        draft.declare(type_info)
-        return DataStream(self, (Feed(draft),))
+    def read_text_file(self, path: str, charset_name: str = "UTF-8") -> DataStream[str]:
+        """The lines of a file, of the files below a folder, or of those that match a pattern."""
+        lines = StreamFormat.text_line_format(charset_name)
+        return self._add_source(FileSource.for_record_stream_format(lines, path).build(), "Source: Text File")
+
+    def create_input(self, input_format: InputFormat, type_info: TypeInformation | None = None) -> DataStream[Any]:
+        """A stream of the records that an input format reads."""
+        if not isinstance(input_format, InputFormat):
+            raise TypeError(f"create_input() takes an InputFormat, got {type(input_format).__name__}")
+        source = FileSource(input_format.file_format, (input_format.path,))
+        return self._add_source(source, "Source: Input Format")._typed(type_info)
+
+    def _add_source(self, source: Source, name: str, strategy: WatermarkStrategy | None = None) -> DataStream[Any]:
+        return DataStream(self, (Feed(self._draft(name, SourceSpec(source, strategy), ())),))
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -147,6 +115,17 @@ class StreamExecutionEnvironment:
         if clear:
             self._drafts = []
         return StreamGraph(job_name or "Penstock Job", nodes, edges)
+
+    def get_execution_plan(self) -> str:
+        """The program as Flink's JSON: its operators, and how they are fed; runs nothing."""
+        from penstock.launch import execution_plan
+
+        graph = self.get_stream_graph(clear=False)
+        return execution_plan(graph, self._configuration, self.get_parallelism(), self.get_max_parallelism())
+
+    def close(self) -> None:
+        """Forget what was written and not run."""
+        self._drafts = []
 
     def explain(self) -> str:
         """Stream graph, job graph and execution graph as text; runs nothing."""
@@ -184,7 +163,7 @@ def _collection(collection: Iterable[Any], type_info: TypeInformation | None) ->
 
 
 def _needed(strategy: WatermarkStrategy) -> WatermarkStrategy | None:
-    """None for a strategy that neither assigns timestamps nor makes watermarks."""
+    """None for a strategy that has no effect."""
     if not isinstance(strategy, WatermarkStrategy):
         raise TypeError(f"from_source() takes a WatermarkStrategy, got {type(strategy).__name__}")
-    return None if isinstance(strategy.generator, NoWatermarks) and strategy.assigner is None else strategy
+    return None if strategy.without_effect else strategy

@@ -1,24 +1,59 @@
 """Public names on PyFlink's path `pyflink.common`."""
 
-from penstock.connectors.file_sink import Encoder
-from penstock.core.client import JobClient, JobExecutionResult, JobStatus
+from penstock.connectors.encoders import Encoder
+from penstock.connectors.formats.avro import AvroRowDeserializationSchema, AvroRowSerializationSchema
+from penstock.connectors.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
+from penstock.connectors.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
+from penstock.connectors.formats.schemas import (
+    ByteArraySchema,
+    DeserializationSchema,
+    SerializationSchema,
+    SimpleStringSchema,
+)
+from penstock.core.client import JobClient, JobExecutionResult, JobID, JobStatus
 from penstock.core.config import Configuration
+from penstock.core.config_options import ConfigOption, ConfigOptions
+from penstock.core.constants import InputDependencyConstraint
+from penstock.core.execution_config import ExecutionConfig
+from penstock.core.futures import CompletableFuture
+from penstock.core.restart_strategies import RestartStrategies, RestartStrategyConfiguration
 from penstock.core.row import Row, RowKind
-from penstock.core.time import Duration, Time
+from penstock.core.serializer import TypeSerializer
+from penstock.core.time import Duration, Instant, Time
 from penstock.core.types import TypeInformation, Types
 from penstock.core.watermark import WatermarkStrategy
 
 __all__ = [
+    "AvroRowDeserializationSchema",
+    "AvroRowSerializationSchema",
+    "ByteArraySchema",
+    "CompletableFuture",
+    "ConfigOption",
+    "ConfigOptions",
     "Configuration",
+    "CsvRowDeserializationSchema",
+    "CsvRowSerializationSchema",
+    "DeserializationSchema",
     "Duration",
     "Encoder",
+    "ExecutionConfig",
+    "InputDependencyConstraint",
+    "Instant",
     "JobClient",
     "JobExecutionResult",
+    "JobID",
     "JobStatus",
+    "JsonRowDeserializationSchema",
+    "JsonRowSerializationSchema",
+    "RestartStrategies",
+    "RestartStrategyConfiguration",
     "Row",
     "RowKind",
+    "SerializationSchema",
+    "SimpleStringSchema",
     "Time",
     "TypeInformation",
+    "TypeSerializer",
     "Types",
     "WatermarkStrategy",
 ]

@@ -1,5 +1,21 @@
 """Public names on PyFlink's path `pyflink.common.serialization`."""
 
-from penstock.connectors.file_sink import BulkWriterFactory, Encoder
+from penstock.connectors.encoders import Encoder
+from penstock.connectors.formats.bulk import BulkWriterFactory
+from penstock.connectors.formats.schemas import (
+    ByteArraySchema,
+    DeserializationSchema,
+    RowFieldExtractorSchema,
+    SerializationSchema,
+    SimpleStringSchema,
+)
 
-__all__ = ["BulkWriterFactory", "Encoder"]
+__all__ = [
+    "BulkWriterFactory",
+    "ByteArraySchema",
+    "DeserializationSchema",
+    "Encoder",
+    "RowFieldExtractorSchema",
+    "SerializationSchema",
+    "SimpleStringSchema",
+]

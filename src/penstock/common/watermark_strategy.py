@@ -1,5 +1,19 @@
 """Public names on PyFlink's path `pyflink.common.watermark_strategy`."""
 
-from penstock.core.watermark import TimestampAssigner, WatermarkStrategy
+from penstock.core.watermark import (
+    TimestampAssigner,
+    Watermark,
+    WatermarkGenerator,
+    WatermarkGeneratorSupplier,
+    WatermarkOutput,
+    WatermarkStrategy,
+)
 
-__all__ = ["TimestampAssigner", "WatermarkStrategy"]
+__all__ = [
+    "TimestampAssigner",
+    "Watermark",
+    "WatermarkGenerator",
+    "WatermarkGeneratorSupplier",
+    "WatermarkOutput",
+    "WatermarkStrategy",
+]

@@ -2,166 +2,223 @@
 
 from __future__ import annotations
 
-import glob
-import os
-from collections.abc import Callable, Iterator
-from hashlib import blake2b
+from collections.abc import Iterator
 from typing import Any
 
+from penstock.connectors.file_listing import FoundFile, fingerprint, list_files, local_path
+from penstock.connectors.formats.files import BulkFormat, Extent, FileFormat, StreamFormat
+from penstock.core.compat import warn_once
 from penstock.core.errors import ProgramError, SourceError
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
+from penstock.core.time import Duration
 
-__all__ = ["FileSource", "FileSourceBuilder", "StreamFormat"]
+__all__ = [
+    "BulkFormat",
+    "FileEnumeratorProvider",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSplitAssignerProvider",
+    "StreamFormat",
+]
 
-_READ_LINES = 8192
 _BLOCK = 32 << 20
+_OPEN_COST = 1 << 20
+"""What opening a file costs, in bytes that could be read instead: keeps thousands of tiny files out of one split."""
 
 
-class StreamFormat:
-    """How bytes become records. Line formats can be read from any line on."""
+class FileEnumeratorProvider:
+    """Whether files may be cut into blocks.
 
-    def __init__(self, decode: Callable[[bytes], Any]) -> None:
-        self.decode = decode
+    >>> FileEnumeratorProvider.default_non_splittable_file_enumerator().splittable
+    False
+    """
+
+    def __init__(self, splittable: bool) -> None:
+        self.splittable = splittable
 
     @staticmethod
-    def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
-        """Each line, without its line end, is a string."""
-        return StreamFormat(_TextLine(charset_name))
+    def default_splittable_file_enumerator() -> FileEnumeratorProvider:
+        return FileEnumeratorProvider(True)
+
+    @staticmethod
+    def default_non_splittable_file_enumerator() -> FileEnumeratorProvider:
+        return FileEnumeratorProvider(False)
 
 
-class _TextLine:
-    def __init__(self, charset: str) -> None:
-        if "\n".encode(charset) != b"\n":
-            raise ProgramError(f"text_line_format cannot cut lines of {charset}: use a charset that extends ASCII")
-        self._charset = charset
+class FileSplitAssignerProvider:
+    """Accepted for compatibility.
 
-    def __call__(self, line: bytes) -> str:
-        return line.decode(self._charset)
+    >>> isinstance(FileSplitAssignerProvider.locality_aware_split_assigner(), FileSplitAssignerProvider)
+    True
+    """
+
+    @staticmethod
+    def locality_aware_split_assigner() -> FileSplitAssignerProvider:
+        return FileSplitAssignerProvider()
 
 
 class FileSourceBuilder:
     """Builds a `FileSource`."""
 
-    def __init__(self, stream_format: StreamFormat, paths: tuple[str, ...]) -> None:
-        self._format, self._paths = stream_format, paths
+    def __init__(self, file_format: FileFormat, paths: tuple[str, ...]) -> None:
+        self._format, self._paths = file_format, paths
+        self._interval: Duration | None = None
+        self._cut = True
+
+    def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
+        """Go on looking for new files, every so often. Files must be complete when they get their name: write
+        under a name that begins with `.` or `_` and rename. A file is read once, whatever becomes of it later."""
+        if discovery_interval.to_milliseconds() <= 0:
+            raise ProgramError(f"monitor_continuously() takes a positive interval, got {discovery_interval}")
+        self._interval = discovery_interval
+        return self
 
     def process_static_file_set(self) -> FileSourceBuilder:
         """Read what is there when the job starts; the default."""
+        self._interval = None
+        return self
+
+    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
+        """Whether a file may be read in several blocks at a time."""
+        self._cut = file_enumerator.splittable
+        return self
+
+    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
+        warn_once("FileSourceBuilder.set_split_assigner")
         return self
 
     def build(self) -> FileSource:
-        return FileSource(self._format, self._paths)
+        from penstock.connectors.watched_files import WatchedFileSource
+
+        if self._interval is None:
+            return FileSource(self._format, self._paths, self._cut)
+        return WatchedFileSource(self._format, self._paths, self._interval)
 
 
 class FileSource(Source):
-    """The lines of files; folders are taken with all files below them, hidden ones left out.
+    """The records of files; folders are taken with all files below them, hidden ones left out.
 
-    Read at once, every block of a file is a split of its own. In micro-batches all files are one
-    split, read in the order of their paths; a position is (file, byte, fingerprint of the files so far).
+    Files are cut into blocks. Read at once, a split is a run of blocks. In micro-batches there are as many splits
+    as subtasks, and blocks are dealt to them in turn: one subtask reads all files in the order of their paths. A
+    position is (block, byte, which set of files). Files that are added after the job began are left alone; if one
+    of the set has changed the job is refused.
+
+    >>> FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/data/*.txt").build().bounded
+    True
     """
 
-    def __init__(self, stream_format: StreamFormat, paths: tuple[str, ...]) -> None:
+    def __init__(self, file_format: FileFormat, paths: tuple[str, ...], cut: bool = True) -> None:
         if not paths:
             raise ProgramError("FileSource needs at least one path")
-        self._format = stream_format
+        if not isinstance(file_format, FileFormat):
+            raise TypeError(f"FileSource takes a StreamFormat or BulkFormat, got {type(file_format).__name__}")
+        for path in paths:
+            local_path(path, "FileSource")
+        self._format = file_format
         self._paths = paths
-        self._files: list[tuple[str, int]] | None = None
-        self._blocks: list[tuple[str, int, int]] | None = None
+        self._cut = cut
+        # settled when the job is planned, and carried to the workers
+        self._files: list[FoundFile] | None = None
+        self._runs: list[list[Extent]] = []
+        # made of these where they are needed
+        self._dealt: dict[str, list[Extent]] = {}
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
         return FileSourceBuilder(stream_format, paths)
 
-    def split_parallelism(self, parallelism: int) -> int:
-        return parallelism
+    @staticmethod
+    def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
+        return FileSourceBuilder(bulk_format, paths)
 
     def split_count(self, parallelism: int, one_batch: bool) -> int:
         files = self._list()
         if not one_batch:
-            self._blocks = None
-            return 1
-        self._blocks = [(p, a, min(s, a + _BLOCK)) for p, s in files for a in range(0, max(s, 1), _BLOCK)]
-        return max(1, len(self._blocks))
+            return parallelism
+        self._runs = _runs(self._blocks(files), parallelism)
+        return max(1, len(self._runs))
 
-    def _list(self) -> list[tuple[str, int]]:
+    def _list(self) -> list[FoundFile]:
         if self._files is None:
-            found = sorted({f for path in self._paths for f in _expand(path)})
-            self._files = [(f, os.path.getsize(f)) for f in found]
+            self._files = list_files(self._paths)
         return self._files
 
-    def _fingerprint(self, upto: int) -> str:
-        listed = "\n".join(f"{p}\t{s}" for p, s in self._list()[:upto])
-        return blake2b(listed.encode(), digest_size=8).hexdigest()
+    def _blocks(self, files: list[FoundFile]) -> list[Extent]:
+        return [extent for file in files for extent in self._cut_up(file)]
+
+    def _cut_up(self, file: FoundFile) -> Iterator[Extent]:
+        path, size, _ = file
+        step = _BLOCK if self._cut and self._format.splittable(path) else max(size, 1)
+        yield from (Extent(path, at, min(size, at + step), size) for at in range(0, max(size, 1), step))
+
+    # -- positions ----------------------------------------------------------------------------------
 
     def initial(self, split: int, splits: int) -> Position:
-        return Position([0, 0, self._fingerprint(0)], not self._list())
+        pin = self._pin()
+        mine = self._mine(split, splits, pin)
+        return Position([0, mine[0].first if mine else 0, pin], not mine)
+
+    def _pin(self) -> list[Any]:
+        """Names the set of files: those not changed after a moment, and their fingerprint."""
+        files = self._list()
+        return [max((f.mtime_ns for f in files), default=0), fingerprint(files)]
+
+    def _mine(self, split: int, splits: int, pin: list[Any]) -> list[Extent]:
+        key = pin[1]
+        if key not in self._dealt:
+            files = [f for f in self._list() if f.mtime_ns <= pin[0]]
+            if fingerprint(files) != key:
+                raise SourceError(
+                    f"The files of FileSource({', '.join(self._paths)}) have changed since the checkpoint: some are "
+                    "gone, renamed, modified or of another size. Restore them, or start from a new checkpoint"
+                )
+            self._dealt = {key: self._blocks(files)}
+        return self._dealt[key][split::splits]
 
     def advance(
         self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
     ) -> Position:
-        index, byte, seen = start.at
-        self._verify(index, seen)
-        files = self._list()
-        budget = limit * 64
-        while index < len(files) and budget > 0:
-            size = files[index][1]
-            step = min(budget, size - byte)
-            budget -= step
-            byte += step
-            if byte >= size:
-                index, byte = index + 1, 0
-        return Position([index, byte, self._fingerprint(index)], index >= len(files))
+        index, byte, pin = start.at
+        mine = self._mine(split, splits, pin)
+        while index < len(mine) and limit > 0:
+            byte, used = self._format.stop_for(mine[index]._replace(first=byte), limit)
+            limit -= used
+            if byte < mine[index].stop:
+                break
+            index += 1
+            byte = mine[index].first if index < len(mine) else 0
+        return Position([index, byte, pin], index >= len(mine))
 
-    def _verify(self, index: int, seen: str) -> None:
-        if self._fingerprint(index) != seen:
-            raise SourceError(
-                f"The files of FileSource({', '.join(self._paths)}) have changed since the checkpoint: of the "
-                f"{index} file(s) already read some are gone, renamed or of another size. Restore them, or start "
-                "from a new checkpoint"
-            )
+    # -- reading ------------------------------------------------------------------------------------
 
     def read(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[ReadBatch]:
-        for path, first, stop in self._ranges(split, start, end):
-            yield from _read_lines(path, first, stop, self._format.decode)
+        for extent in self._extents(split, splits, start, end):
+            for values in self._format.read(extent):
+                yield values, None
 
-    def _ranges(self, split: int, start: Position, end: Position | None) -> Iterator[tuple[str, int, int]]:
+    def _extents(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[Extent]:
         if end is None:
-            yield from (self._blocks or [])[split : split + 1]
+            yield from self._runs[split] if self._runs else ()
             return
-        files = self._list()
-        (index, byte, _), (last, last_byte, _) = start.at, end.at
-        for i in range(index, min(last + 1, len(files))):
-            yield files[i][0], byte if i == index else 0, last_byte if i == last else files[i][1]
+        (index, byte, pin), (last, last_byte, _) = start.at, end.at
+        mine = self._mine(split, splits, pin)
+        for i in range(index, min(last + 1, len(mine))):
+            first = byte if i == index else mine[i].first
+            stop = last_byte if i == last else mine[i].stop
+            if first < stop:
+                yield mine[i]._replace(first=first, stop=stop)
 
 
-def _expand(path: str) -> Iterator[str]:
-    path = path.removeprefix("file://")
-    if os.path.isdir(path):
-        for folder, folders, names in os.walk(path):
-            folders[:] = [f for f in folders if not f.startswith((".", "_"))]
-            yield from (os.path.join(folder, n) for n in names if not n.startswith((".", "_")))
-        return
-    found = [path] if os.path.exists(path) else glob.glob(path)
-    if not found:
-        raise SourceError(f"FileSource: {path!r} does not exist and matches no file")
-    yield from found
-
-
-def _read_lines(path: str, first: int, stop: int, decode: Callable[[bytes], Any]) -> Iterator[ReadBatch]:
-    """The lines that begin in [first, stop)."""
-    with open(path, "rb") as file:
-        if first:
-            file.seek(first - 1)
-            file.readline()
-        position = file.tell()
-        while position < stop:
-            lines: list[Any] = []
-            while position < stop and len(lines) < _READ_LINES:
-                line = file.readline()
-                if not line:
-                    position = stop
-                    break
-                position += len(line)
-                lines.append(decode(line.rstrip(b"\r\n")))
-            if lines:
-                yield lines, None
+def _runs(blocks: list[Extent], parallelism: int) -> list[list[Extent]]:
+    """Neighbouring blocks together, up to the size of a block, but enough of them for all subtasks."""
+    costs = [b.stop - b.first + min(_OPEN_COST, _BLOCK) for b in blocks]
+    goal = min(_BLOCK, sum(costs) // max(1, parallelism))
+    runs: list[list[Extent]] = []
+    room = 0
+    for block, cost in zip(blocks, costs, strict=True):
+        if room < cost:
+            runs.append([])
+            room = goal
+        runs[-1].append(block)
+        room -= cost
+    return runs

@@ -8,17 +8,50 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-__all__ = ["JobClient", "JobExecutionResult", "JobStatus"]
+from penstock.core.futures import CompletableFuture
+
+__all__ = ["JobClient", "JobExecutionResult", "JobID", "JobStatus"]
 
 
 class JobStatus(Enum):
-    """Where a job is in its life."""
+    """Where a job is in its life.
 
-    RUNNING = "RUNNING"
-    RESTARTING = "RESTARTING"
-    FINISHED = "FINISHED"
-    CANCELED = "CANCELED"
-    FAILED = "FAILED"
+    >>> [s.name for s in JobStatus if s.is_globally_terminal_state()]
+    ['FAILED', 'CANCELED', 'FINISHED']
+    """
+
+    CREATED = 0
+    RUNNING = 1
+    FAILING = 2
+    FAILED = 3
+    CANCELLING = 4
+    CANCELED = 5
+    FINISHED = 6
+    RESTARTING = 7
+    SUSPENDED = 8
+    RECONCILING = 9
+
+    def is_globally_terminal_state(self) -> bool:
+        """The job has ended for good."""
+        return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
+
+    def is_terminal_state(self) -> bool:
+        """This run of the job has ended."""
+        return self.is_globally_terminal_state() or self is JobStatus.SUSPENDED
+
+
+@dataclass(frozen=True, slots=True)
+class JobID:
+    """Names a run of a job.
+
+    >>> print(JobID("5f1a"))
+    5f1a
+    """
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +64,43 @@ class JobExecutionResult:
     batches: int = 0
     restarts: int = 0
     metrics: dict[str, Any] = field(default_factory=dict)
+    accumulators: dict[str, Any] = field(default_factory=dict)
 
-    def get_job_id(self) -> str:
-        return self.job_id
+    def get_job_id(self) -> JobID:
+        return JobID(self.job_id)
 
     def get_net_runtime(self) -> int:
+        """Milliseconds from start to end."""
         return self.net_runtime_ms
+
+    def get_accumulator_result(self, accumulator_name: str) -> Any:
+        """What an accumulator came to over all committed batches, None if there is none of that name."""
+        return self.accumulators.get(accumulator_name)
+
+    def get_all_accumulator_results(self) -> dict[str, Any]:
+        """Results of all accumulators by name."""
+        return dict(self.accumulators)
+
+    def __str__(self) -> str:
+        return f"Job '{self.job_name}' ({self.job_id}) ran for {self.net_runtime_ms} ms in {self.batches} batch(es)"
 
 
 class JobClient(ABC):
-    """Controls a running job."""
+    """Controls a running job.
 
+    What PyFlink has too answers with a `CompletableFuture`; `wait`, `results`, `status`, `stop` and `close` are
+    Penstock's own and answer directly. Hosts implement those.
+    """
+
+    @property
     @abstractmethod
-    def get_job_id(self) -> str: ...
+    def job_id(self) -> str: ...
+    @property
     @abstractmethod
-    def get_job_status(self) -> JobStatus: ...
+    def status(self) -> JobStatus: ...
     @abstractmethod
-    def cancel(self) -> None:
-        """Stop between two batches; what is committed stays."""
+    def stop(self) -> None:
+        """Stop between two batches and wait until that is done; what is committed stays."""
 
     @abstractmethod
     def wait(self) -> JobExecutionResult:
@@ -58,7 +110,32 @@ class JobClient(ABC):
     def results(self, name: str) -> Iterator[Any]:
         """Collected records, as batches become durable."""
 
+    def get_metrics(self) -> dict[str, Any]:
+        """Metrics of committed batches so far: under `subtasks` one entry for each subtask."""
+        raise NotImplementedError(f"{type(self).__name__} does not show metrics")
+
     def close(self) -> None:
         """Stop if still running."""
-        if self.get_job_status() in (JobStatus.RUNNING, JobStatus.RESTARTING):
-            self.cancel()
+        if not self.status.is_globally_terminal_state():
+            self.stop()
+
+    def get_job_id(self) -> JobID:
+        return JobID(self.job_id)
+
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
+        return CompletableFuture.completed(self.status)
+
+    def cancel(self) -> CompletableFuture[None]:
+        """As `stop`, without waiting for it."""
+        return CompletableFuture.run(self.stop)
+
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+        """What the accumulators have come to over committed batches."""
+        return CompletableFuture.completed(self.accumulators())
+
+    @abstractmethod
+    def accumulators(self) -> dict[str, Any]:
+        """The same, at once."""
+
+    def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
+        return CompletableFuture.run(self.wait)

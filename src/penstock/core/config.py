@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import base64
+import binascii
+import builtins
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+from penstock.core.config_options import ConfigOption
 from penstock.core.errors import ConfigurationError
+from penstock.core.time import parse_duration_ms
+
+T = TypeVar("T")
 
 __all__ = ["Configuration"]
 
@@ -25,6 +33,29 @@ class Configuration:
         elif other is not None:
             self._data.update({k: _text(v) for k, v in other.items()})
 
+    @classmethod
+    def from_dict(cls, map: Mapping[str, Any]) -> Configuration:
+        return cls(map)
+
+    @staticmethod
+    def parse_list_value(value: str | None) -> list[Any]:
+        """The items of a list as configuration files spell it: `[a, b]`, lines of `- a`, or `a;b`.
+
+        >>> Configuration.parse_list_value("['a.jar', 'b.jar']"), Configuration.parse_list_value("a.jar;b.jar")
+        (['a.jar', 'b.jar'], ['a.jar', 'b.jar'])
+        """
+        text = (value or "").strip()
+        if not text:
+            return []
+        if text.startswith("[") and text.endswith("]"):
+            return _flow_list(text)
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        if all(line.startswith("- ") for line in lines):
+            return [_scalar(line[2:]) for line in lines]
+        return text.split(";")
+
+    # -- writing ----------------------------------------------------------------------------------
+
     def set_string(self, key: str, value: str) -> Configuration:
         self._data[key] = value
         return self
@@ -36,7 +67,23 @@ class Configuration:
         return self.set_string(key, _text(value))
 
     def set_float(self, key: str, value: float) -> Configuration:
-        return self.set_string(key, str(value))
+        return self.set_string(key, str(float(value)))
+
+    def set_bytearray(self, key: str, value: bytes | bytearray) -> Configuration:
+        """Bytes are kept as base64 text."""
+        return self.set_string(key, base64.b64encode(value).decode())
+
+    def set(self, option: ConfigOption[T], value: T) -> Configuration:
+        return self.set_string(option.key, _text(value))
+
+    def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
+        self._data.update({(prefix or "") + k: v for k, v in other._data.items()})
+        return self
+
+    def remove_config(self, key: str) -> bool:
+        return self._data.pop(key, None) is not None
+
+    # -- reading ----------------------------------------------------------------------------------
 
     def get_string(self, key: str, default_value: str) -> str:
         return self._data.get(key, default_value)
@@ -55,6 +102,28 @@ class Configuration:
             raise ConfigurationError(f"Setting {key!r} must be true or false, got {text!r}")
         return text.lower() == "true"
 
+    def get_bytearray(self, key: str, default_value: bytes | bytearray) -> bytearray:
+        text = self._data.get(key)
+        if text is None:
+            return bytearray(default_value)
+        try:
+            return bytearray(base64.b64decode(text, validate=True))
+        except binascii.Error:
+            raise ConfigurationError(f"Setting {key!r} does not hold bytes, got {text!r}") from None
+
+    def get_duration_ms(self, key: str, default_ms: int) -> int:
+        """Milliseconds of a span of time: "10 s", "1 min", "500"."""
+        text = self._data.get(key)
+        return default_ms if text is None else parse_duration_ms(text, f"Setting {key!r}")
+
+    def get(self, option: ConfigOption[T], default_value: T | None = None) -> T | None:
+        """An option's value; where it is not set, the default given here, else the option's own."""
+        if option.key not in self._data:
+            return option.default if default_value is None else default_value
+        if option.kind is bool:
+            return self.get_boolean(option.key, False)  # type: ignore[return-value]
+        return self._number(option.key, None, option.kind)  # type: ignore[no-any-return]
+
     def _number(self, key: str, default: Any, kind: type) -> Any:
         text = self._data.get(key)
         if text is None:
@@ -67,14 +136,11 @@ class Configuration:
     def contains_key(self, key: str) -> bool:
         return key in self._data
 
-    def remove_config(self, key: str) -> bool:
-        return self._data.pop(key, None) is not None
-
-    def key_set(self) -> set[str]:
+    def key_set(self) -> builtins.set[str]:
         return set(self._data)
 
-    def add_all(self, other: Configuration, prefix: str = "") -> None:
-        self._data.update({prefix + k: v for k, v in other._data.items()})
+    def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
+        target_dict.update(self._data)
 
     def to_dict(self) -> dict[str, str]:
         return dict(self._data)
@@ -88,9 +154,26 @@ class Configuration:
     def __hash__(self) -> int:
         return hash(frozenset(self._data.items()))
 
+    def __str__(self) -> str:
+        return str(self._data)
+
     def __repr__(self) -> str:
         return f"Configuration({self._data})"
 
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _flow_list(text: str) -> list[Any]:
+    try:
+        return list(ast.literal_eval(text))
+    except (ValueError, SyntaxError):
+        return [_scalar(item) for item in text[1:-1].split(",") if item.strip()]
+
+
+def _scalar(text: str) -> str:
+    """Without the quotes, if it has any."""
+    text = text.strip()
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    return text[1:-1] if quoted else text

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from enum import Enum
 from typing import Any
 
+from penstock.core.accumulators import Accumulator
+from penstock.core.metrics import MetricGroup
 from penstock.core.output_tag import OutputTag
 from penstock.core.state import (
     AggregatingState,
@@ -29,6 +32,7 @@ __all__ = [
     "KeyedProcessFunction",
     "KeyedStateStore",
     "MapFunction",
+    "NullByteKeySelector",
     "Partitioner",
     "ProcessFunction",
     "ReduceFunction",
@@ -70,6 +74,14 @@ class RuntimeContext(KeyedStateStore):
     def get_task_name_with_subtasks(self) -> str: ...
     @abstractmethod
     def get_job_parameter(self, key: str, default_value: str) -> str: ...
+    @abstractmethod
+    def get_metrics_group(self) -> MetricGroup: ...
+    @abstractmethod
+    def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
+        """Register an accumulator under a name of the job; the same name in other operators is merged with it."""
+
+    @abstractmethod
+    def get_accumulator(self, name: str) -> Any: ...
 
     def in_batch_mode(self) -> bool:
         """Whether the job runs in BATCH mode (P5): the whole input is there, only final results count."""
@@ -134,6 +146,13 @@ class KeySelector(Function):
     def get_key(self, value: Any) -> Any: ...
 
 
+class NullByteKeySelector(KeySelector):
+    """The same key for every record."""
+
+    def get_key(self, value: Any) -> Any:
+        return 0
+
+
 class Partitioner(Function):
     """Chooses the receiving subtask of a key."""
 
@@ -141,7 +160,7 @@ class Partitioner(Function):
     def partition(self, key: Any, num_partitions: int) -> int: ...
 
 
-class TimeDomain:
+class TimeDomain(Enum):
     """Which clock a timer belongs to."""
 
     EVENT_TIME = 0
@@ -204,7 +223,7 @@ class KeyedProcessFunction(Function):
         """Given to `on_timer`."""
 
         @abstractmethod
-        def time_domain(self) -> int: ...
+        def time_domain(self) -> TimeDomain: ...
 
     @abstractmethod
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...

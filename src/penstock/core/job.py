@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.core.partition import Exchange
+from penstock.core.poison import FAIL, PoisonPolicy
 from penstock.core.source import Source
 from penstock.core.specs import OperatorSpec, SourceSpec
 from penstock.core.types import TypeInformation
@@ -24,6 +25,7 @@ class ChainedOperator:
     name: str
     spec: OperatorSpec
     consumers: tuple[tuple[str | None, int], ...] = ()
+    poison: PoisonPolicy | None = None
     types: tuple[tuple[str | None, TypeInformation], ...] = ()
 
 
@@ -95,6 +97,11 @@ class RuntimeSettings:
     state_budget_bytes: int = 256 << 20
     sort_budget_bytes: int = 256 << 20
     job_parameters: Mapping[str, str] = field(default_factory=dict)
+    heavy_keys: int = 0
+    count_late: bool = False
+    poison: PoisonPolicy = FAIL
+    shipped_paths: tuple[str, ...] = ()
+    in_archive_folder: bool = False
 
 
 @dataclass(frozen=True, slots=True)

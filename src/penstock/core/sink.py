@@ -10,19 +10,32 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
-__all__ = ["CommitRequest", "Committer", "Sink", "SinkWriter", "SupportsCommitter", "WriterInitContext"]
+__all__ = [
+    "CommitRequest",
+    "Committer",
+    "DeliveryGuarantee",
+    "Sink",
+    "SinkWriter",
+    "SupportsCommitter",
+    "WriterInitContext",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class WriterInitContext:
-    """Where a writer runs. `attempt_id` is unlike that of every other attempt, so names made of it never clash."""
+    """Where a writer runs. `attempt_id` is unlike that of every other attempt, so names made of it never clash.
+
+    `processing_time_ms` is the time of the batch: the same for all its records, and when the batch's task is repeated.
+    """
 
     subtask_index: int
     parallelism: int
     batch_id: int
     attempt_id: str
+    processing_time_ms: int = 0
 
 
 class SinkWriter(ABC):
@@ -83,3 +96,15 @@ class SupportsCommitter(ABC):
 
     @abstractmethod
     def create_committer(self) -> Committer: ...
+
+
+class DeliveryGuarantee(Enum):
+    """What a sink is asked to promise; PyFlink's names and values.
+
+    >>> DeliveryGuarantee.EXACTLY_ONCE.name
+    'EXACTLY_ONCE'
+    """
+
+    EXACTLY_ONCE = (0,)
+    AT_LEAST_ONCE = (1,)
+    NONE = 2

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.async_function import AsyncFunction, AsyncRetryStrategy
+from penstock.core.checkpointed import checkpointed_function
 from penstock.core.evictors import Evictor
 from penstock.core.functions import Function, KeyedProcessFunction, ProcessFunction
 from penstock.core.output_tag import OutputTag
@@ -55,14 +56,14 @@ class OperatorSpec:
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec(OperatorSpec):
-    """Where records come from; `strategy` is applied in each split, beside the source (T7)."""
+    """Where records come from; `strategy` is applied in each split, beside the source if it needs no state (T7)."""
 
     source: Source
     strategy: WatermarkStrategy | None = None
 
     @property
     def stateless(self) -> bool:
-        return True
+        return self.strategy is None or self.strategy.stateless
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class TransformSpec(OperatorSpec):
 
     @property
     def stateless(self) -> bool:
-        return True
+        return checkpointed_function(self) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class TimestampsSpec(OperatorSpec):
 
     @property
     def stateless(self) -> bool:
-        return True
+        return self.strategy.stateless
 
 
 @dataclass(frozen=True, slots=True)

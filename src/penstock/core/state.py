@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from penstock.core.ttl import StateTtlConfig
 from penstock.core.types import TypeInformation
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ __all__ = [
     "ReducingStateDescriptor",
     "State",
     "StateDescriptor",
+    "StateTtlConfig",
     "ValueState",
     "ValueStateDescriptor",
 ]
@@ -184,9 +186,16 @@ class StateDescriptor(ABC):
             raise ValueError(f"A state descriptor needs a non-empty name, got {name!r}")
         self.name = name
         self.type_info = type_info
+        self.ttl_config: StateTtlConfig | None = None
 
     def get_name(self) -> str:
         return self.name
+
+    def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
+        """Let entries expire (S2)."""
+        if not isinstance(ttl_config, StateTtlConfig):
+            raise TypeError(f"enable_time_to_live() takes a StateTtlConfig, got {type(ttl_config).__name__}")
+        self.ttl_config = ttl_config if ttl_config.is_enabled() else None
 
 
 class ValueStateDescriptor(StateDescriptor):

@@ -1,29 +1,60 @@
-"""Spans of time, and the ends of the time line."""
+"""Spans of time, moments, and the ends of the time line."""
 
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
-from typing import Self
+import re
+from functools import total_ordering
+from typing import Any
+
+from penstock.core.errors import ConfigurationError
 
 MIN_TIMESTAMP = -(2**63)
 MAX_TIMESTAMP = 2**63 - 1
 MIN_WATERMARK = MIN_TIMESTAMP
 MAX_WATERMARK = MAX_TIMESTAMP
 
-__all__ = ["MAX_TIMESTAMP", "MAX_WATERMARK", "MIN_TIMESTAMP", "MIN_WATERMARK", "Duration", "Time"]
+__all__ = [
+    "MAX_TIMESTAMP",
+    "MAX_WATERMARK",
+    "MIN_TIMESTAMP",
+    "MIN_WATERMARK",
+    "Duration",
+    "Instant",
+    "Time",
+    "parse_duration_ms",
+]
+
+_NANOS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@total_ordering
 class _Span:
-    _ms: int
+    __slots__ = ("_nanos",)
+
+    def __init__(self, nanos: int) -> None:
+        self._nanos = nanos
 
     def to_milliseconds(self) -> int:
-        """The span in milliseconds."""
-        return self._ms
+        """The span in whole milliseconds."""
+        return self._nanos // _NANOS
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._nanos == other._nanos
+
+    def __lt__(self, other: Any) -> bool:
+        return self._nanos < other._nanos if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._nanos)
+
+    def __str__(self) -> str:
+        return f"{self.to_milliseconds()} ms"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"
 
 
-@dataclass(frozen=True, slots=True, order=True)
 class Duration(_Span):
     """A span of time, as watermark strategies and connectors take it.
 
@@ -31,32 +62,37 @@ class Duration(_Span):
     2000
     """
 
-    @classmethod
-    def of(cls, delta: datetime.timedelta) -> Self:
-        return cls(delta // datetime.timedelta(milliseconds=1))
+    __slots__ = ()
 
-    @classmethod
-    def of_days(cls, days: int) -> Self:
-        return cls(days * 86_400_000)
+    @staticmethod
+    def of(delta: datetime.timedelta) -> Duration:
+        return Duration(delta // datetime.timedelta(microseconds=1) * 1000)
 
-    @classmethod
-    def of_hours(cls, hours: int) -> Self:
-        return cls(hours * 3_600_000)
+    @staticmethod
+    def of_days(days: int) -> Duration:
+        return Duration.of_hours(days * 24)
 
-    @classmethod
-    def of_minutes(cls, minutes: int) -> Self:
-        return cls(minutes * 60_000)
+    @staticmethod
+    def of_hours(hours: int) -> Duration:
+        return Duration.of_minutes(hours * 60)
 
-    @classmethod
-    def of_seconds(cls, seconds: int) -> Self:
-        return cls(seconds * 1000)
+    @staticmethod
+    def of_minutes(minutes: int) -> Duration:
+        return Duration.of_seconds(minutes * 60)
 
-    @classmethod
-    def of_millis(cls, millis: int) -> Self:
-        return cls(millis)
+    @staticmethod
+    def of_seconds(seconds: int) -> Duration:
+        return Duration.of_millis(seconds * 1000)
+
+    @staticmethod
+    def of_millis(millis: int) -> Duration:
+        return Duration(millis * _NANOS)
+
+    @staticmethod
+    def of_nanos(nanos: int) -> Duration:
+        return Duration(nanos)
 
 
-@dataclass(frozen=True, slots=True, order=True)
 class Time(_Span):
     """A span of time, as windows and state TTL take it.
 
@@ -64,22 +100,86 @@ class Time(_Span):
     60000
     """
 
-    @classmethod
-    def milliseconds(cls, milliseconds: int) -> Self:
-        return cls(milliseconds)
+    __slots__ = ()
 
-    @classmethod
-    def seconds(cls, seconds: int) -> Self:
-        return cls(seconds * 1000)
+    def __init__(self, milliseconds: int) -> None:
+        super().__init__(milliseconds * _NANOS)
 
-    @classmethod
-    def minutes(cls, minutes: int) -> Self:
-        return cls(minutes * 60_000)
+    @staticmethod
+    def milliseconds(milliseconds: int) -> Time:
+        return Time(milliseconds)
 
-    @classmethod
-    def hours(cls, hours: int) -> Self:
-        return cls(hours * 3_600_000)
+    @staticmethod
+    def seconds(seconds: int) -> Time:
+        return Time(seconds * 1000)
 
-    @classmethod
-    def days(cls, days: int) -> Self:
-        return cls(days * 86_400_000)
+    @staticmethod
+    def minutes(minutes: int) -> Time:
+        return Time(minutes * 60_000)
+
+    @staticmethod
+    def hours(hours: int) -> Time:
+        return Time(hours * 3_600_000)
+
+    @staticmethod
+    def days(days: int) -> Time:
+        return Time(days * 86_400_000)
+
+
+class Instant:
+    """A moment: seconds since the epoch, and nanoseconds into that second.
+
+    >>> Instant.of_epoch_milli(-1)
+    Instant<-1, 999000000>
+    >>> Instant(-1, 999_000_000).to_epoch_milli()
+    -1
+    """
+
+    __slots__ = ("nanos", "seconds")
+
+    def __init__(self, seconds: int, nanos: int) -> None:
+        self.seconds = seconds
+        self.nanos = nanos
+
+    def to_epoch_milli(self) -> int:
+        """Milliseconds since the epoch; what is finer is cut off."""
+        return self.seconds * 1000 + self.nanos // _NANOS
+
+    @staticmethod
+    def of_epoch_milli(epoch_milli: int) -> Instant:
+        seconds, millis = divmod(epoch_milli, 1000)
+        return Instant(seconds, millis * _NANOS)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Instant) and (self.seconds, self.nanos) == (other.seconds, other.nanos)
+
+    def __hash__(self) -> int:
+        return hash((self.seconds, self.nanos))
+
+    def __repr__(self) -> str:
+        return f"Instant<{self.seconds}, {self.nanos}>"
+
+
+_UNITS_NS = {
+    **dict.fromkeys(("d", "day", "days"), 86_400_000 * _NANOS),
+    **dict.fromkeys(("h", "hour", "hours"), 3_600_000 * _NANOS),
+    **dict.fromkeys(("m", "min", "minute", "minutes"), 60_000 * _NANOS),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1000 * _NANOS),
+    **dict.fromkeys(("", "ms", "milli", "millis", "millisecond", "milliseconds"), _NANOS),
+    **dict.fromkeys(("µs", "us", "micro", "micros", "microsecond", "microseconds"), 1000),
+    **dict.fromkeys(("ns", "nano", "nanos", "nanosecond", "nanoseconds"), 1),
+}
+_DURATION = re.compile(r"\s*(\d+)\s*([a-zµ]*)\s*", re.IGNORECASE)
+
+
+def parse_duration_ms(text: str, setting: str = "a duration") -> int:
+    """A span as settings spell it: a whole number and a unit; milliseconds if there is none.
+
+    >>> parse_duration_ms("10 s"), parse_duration_ms("1min"), parse_duration_ms("250")
+    (10000, 60000, 250)
+    """
+    found = _DURATION.fullmatch(text)
+    unit = _UNITS_NS.get(found.group(2).lower()) if found else None
+    if found is None or unit is None:
+        raise ConfigurationError(f"{setting} must be a duration like '10 s', '1 min' or '500 ms', got {text!r}")
+    return int(found.group(1)) * unit // _NANOS

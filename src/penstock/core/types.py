@@ -2,45 +2,321 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from enum import Enum
 
-__all__ = ["RowTypeInfo", "TypeInformation", "Types"]
+__all__ = [
+    "BasicArrayTypeInfo",
+    "BasicType",
+    "BasicTypeInfo",
+    "DateTypeInfo",
+    "InstantTypeInfo",
+    "ListTypeInfo",
+    "LocalTimeTypeInfo",
+    "MapTypeInfo",
+    "ObjectArrayTypeInfo",
+    "PickledBytesTypeInfo",
+    "PrimitiveArrayTypeInfo",
+    "ResultTypeQueryable",
+    "RowTypeInfo",
+    "SqlTimeTypeInfo",
+    "TimeTypeInfo",
+    "TimestampTypeInfo",
+    "TupleTypeInfo",
+    "TypeInformation",
+    "Types",
+]
 
 
-@dataclass(frozen=True, slots=True)
 class TypeInformation:
-    """A type by name, with its parameters.
+    """A type: `name` as in `Types`, `params` for what it is made of, `field_names` for rows.
 
-    >>> str(Types.LIST(Types.INT()))
-    'LIST<INT>'
+    >>> Types.LIST(Types.INT())
+    ListTypeInfo<Integer>
+    >>> Types.LIST(Types.INT()).name, Types.LIST(Types.INT()).params
+    ('LIST', (Integer,))
     """
 
-    name: str
+    name: str = ""
     params: tuple[TypeInformation, ...] = ()
     field_names: tuple[str, ...] = ()
 
-    def __str__(self) -> str:
-        if self.field_names:
-            inner = ", ".join(f"{n}: {t}" for n, t in zip(self.field_names, self.params, strict=True))
-        else:
-            inner = ", ".join(map(str, self.params))
-        return f"{self.name}<{inner}>" if inner else self.name
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and (self.name, self.params) == (other.name, other.params)
 
-    def get_field_names(self) -> list[str]:
-        """Names of a row type's fields."""
-        return list(self.field_names)
+    def __hash__(self) -> int:
+        return hash((self.name, self.params))
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+class ResultTypeQueryable(ABC):
+    """Something that knows the type of what it produces."""
+
+    @abstractmethod
+    def get_produced_type(self) -> TypeInformation: ...
+
+
+class BasicType(Enum):
+    """Types that are not made of others."""
+
+    STRING = "String"
+    BYTE = "Byte"
+    BOOLEAN = "Boolean"
+    SHORT = "Short"
+    INT = "Integer"
+    LONG = "Long"
+    FLOAT = "Float"
+    DOUBLE = "Double"
+    CHAR = "Char"
+    BIG_INT = "BigInteger"
+    BIG_DEC = "BigDecimal"
+    INSTANT = "Instant"
+
+
+class BasicTypeInfo(TypeInformation):
+    """A number, a string, a boolean, a moment."""
+
+    def __init__(self, basic_type: BasicType) -> None:
+        self._basic_type = basic_type
+        self.name = basic_type.name
+
+    def __repr__(self) -> str:
+        return str(self._basic_type.value)
+
+    @staticmethod
+    def STRING_TYPE_INFO() -> BasicTypeInfo:
+        return BasicTypeInfo(BasicType.STRING)
+
+    @staticmethod
+    def BOOLEAN_TYPE_INFO() -> BasicTypeInfo:
+        return BasicTypeInfo(BasicType.BOOLEAN)
+
+    @staticmethod
+    def BYTE_TYPE_INFO() -> BasicTypeInfo:
+        return BasicTypeInfo(BasicType.BYTE)
+
+    @staticmethod
+    def SHORT_TYPE_INFO() -> BasicTypeInfo:
+        return BasicTypeInfo(BasicType.SHORT)
+
+    @staticmethod
+    def INT_TYPE_INFO() -> BasicTypeInfo:
+        return BasicTypeInfo(BasicType.INT)
+
+    @staticmethod
+    def LONG_TYPE_INFO() -> BasicTypeInfo:
+        return BasicTypeInfo(BasicType.LONG)
+
+    @staticmethod
+    def FLOAT_TYPE_INFO() -> BasicTypeInfo:
+        return BasicTypeInfo(BasicType.FLOAT)
+
+    @staticmethod
+    def DOUBLE_TYPE_INFO() -> BasicTypeInfo:
+        return BasicTypeInfo(BasicType.DOUBLE)
+
+    @staticmethod
+    def CHAR_TYPE_INFO() -> BasicTypeInfo:
+        return BasicTypeInfo(BasicType.CHAR)
+
+    @staticmethod
+    def BIG_INT_TYPE_INFO() -> BasicTypeInfo:
+        return BasicTypeInfo(BasicType.BIG_INT)
+
+    @staticmethod
+    def BIG_DEC_TYPE_INFO() -> BasicTypeInfo:
+        return BasicTypeInfo(BasicType.BIG_DEC)
+
+    @staticmethod
+    def INSTANT_TYPE_INFO() -> InstantTypeInfo:
+        return InstantTypeInfo(BasicType.INSTANT)
+
+
+class InstantTypeInfo(BasicTypeInfo):
+    """An `Instant`."""
+
+    def __init__(self, basic_type: BasicType) -> None:
+        super().__init__(basic_type)
+
+
+class SqlTimeTypeInfo(TypeInformation):
+    """Where the types of `datetime` come from."""
+
+    @staticmethod
+    def DATE() -> DateTypeInfo:
+        return DateTypeInfo()
+
+    @staticmethod
+    def TIME() -> TimeTypeInfo:
+        return TimeTypeInfo()
+
+    @staticmethod
+    def TIMESTAMP() -> TimestampTypeInfo:
+        return TimestampTypeInfo()
+
+
+class DateTypeInfo(TypeInformation):
+    """A `datetime.date`."""
+
+    name = "SQL_DATE"
+
+    def __init__(self) -> None:
+        """Takes nothing."""
+
+
+class TimeTypeInfo(TypeInformation):
+    """A `datetime.time`."""
+
+    name = "SQL_TIME"
+
+
+class TimestampTypeInfo(TypeInformation):
+    """A `datetime.datetime`."""
+
+    name = "SQL_TIMESTAMP"
+
+
+class LocalTimeTypeInfo(TypeInformation):
+    """A date, time or both without a time zone."""
+
+    class TimeType(Enum):
+        """Which of them."""
+
+        LOCAL_DATE = 0
+        LOCAL_TIME = 1
+        LOCAL_DATE_TIME = 2
+
+    def __init__(self, time_type: TimeType) -> None:
+        self.name = time_type.name
+
+    def __repr__(self) -> str:
+        return f"LocalTimeTypeInfo<{self.name}>"
+
+
+class PickledBytesTypeInfo(TypeInformation):
+    """Any Python object: what a stream without a hint has."""
+
+    name = "PICKLED_BYTE_ARRAY"
+
+    def __repr__(self) -> str:
+        return "PickledByteArrayTypeInfo"
+
+
+class _Of(TypeInformation):
+    """Made of one other type."""
+
+    allowed: frozenset[str] = frozenset()
+
+    def __init__(self, element_type: TypeInformation) -> None:
+        if self.allowed and element_type.name not in self.allowed:
+            raise TypeError(f"Types.{self.name} takes {', '.join(sorted(self.allowed))}, got {element_type!r}")
+        self.params = (element_type,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<{self.params[0]}>"
+
+
+_PRIMITIVE = frozenset({"BOOLEAN", "BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "CHAR"})
+
+
+class PrimitiveArrayTypeInfo(_Of):
+    """A list of numbers, booleans or characters without gaps."""
+
+    name = "PRIMITIVE_ARRAY"
+    allowed = _PRIMITIVE
+
+    def __init__(self, element_type: TypeInformation) -> None:
+        super().__init__(element_type)
+
+
+class BasicArrayTypeInfo(_Of):
+    """A list of basic values or None."""
+
+    name = "BASIC_ARRAY"
+    allowed = _PRIMITIVE | {"STRING"}
+
+    def __init__(self, element_type: TypeInformation) -> None:
+        super().__init__(element_type)
+
+
+class ObjectArrayTypeInfo(_Of):
+    """A list of values of any one type, or None."""
+
+    name = "OBJECT_ARRAY"
+
+    def __init__(self, element_type: TypeInformation) -> None:
+        super().__init__(element_type)
+
+
+class ListTypeInfo(_Of):
+    """A list."""
+
+    name = "LIST"
+
+    def __init__(self, element_type: TypeInformation) -> None:
+        super().__init__(element_type)
+
+
+class MapTypeInfo(TypeInformation):
+    """A dict."""
+
+    name = "MAP"
+
+    def __init__(self, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
+        self.params = (key_type_info, value_type_info)
+
+    def __repr__(self) -> str:
+        return f"MapTypeInfo<{self.params[0]}, {self.params[1]}>"
+
+
+class TupleTypeInfo(TypeInformation):
+    """A tuple."""
+
+    name = "TUPLE"
+
+    def __init__(self, field_types: Sequence[TypeInformation]) -> None:
+        self.params = tuple(field_types)
 
     def get_field_types(self) -> list[TypeInformation]:
-        """Types of a row or tuple type's fields."""
         return list(self.params)
 
+    def __repr__(self) -> str:
+        return f"TupleTypeInfo({', '.join(map(str, self.params))})"
 
-RowTypeInfo = TypeInformation
 
+class RowTypeInfo(TypeInformation):
+    """A `Row`; fields without names are called f0, f1, …
 
-def _basic(name: str) -> TypeInformation:
-    return TypeInformation(name)
+    >>> Types.ROW_NAMED(["word", "count"], [Types.STRING(), Types.INT()])
+    RowTypeInfo(word: String, count: Integer)
+    """
+
+    name = "ROW"
+
+    def __init__(self, field_types: Sequence[TypeInformation], field_names: Sequence[str] | None = None) -> None:
+        if field_names is not None and len(field_names) != len(field_types):
+            raise ValueError(f"A row type has {len(field_types)} types but {len(field_names)} names: {field_names}")
+        self.params = tuple(field_types)
+        self._named = field_names is not None
+        self.field_names = tuple(field_names or (f"f{i}" for i in range(len(field_types))))
+
+    def get_field_names(self) -> list[str]:
+        return list(self.field_names)
+
+    def get_field_index(self, field_name: str) -> int:
+        """Where a named field is; -1 if the row has no names."""
+        return self.field_names.index(field_name) if self._named else -1
+
+    def get_field_types(self) -> list[TypeInformation]:
+        return list(self.params)
+
+    def __repr__(self) -> str:
+        named = zip(self.field_names, self.params, strict=True)
+        fields = [f"{n}: {t}" for n, t in named] if self._named else map(str, self.params)
+        return f"RowTypeInfo({', '.join(fields)})"
 
 
 class Types:
@@ -48,97 +324,96 @@ class Types:
 
     @staticmethod
     def STRING() -> TypeInformation:
-        return _basic("STRING")
+        return BasicTypeInfo(BasicType.STRING)
 
     @staticmethod
     def BYTE() -> TypeInformation:
-        return _basic("BYTE")
+        return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
     def BOOLEAN() -> TypeInformation:
-        return _basic("BOOLEAN")
+        return BasicTypeInfo(BasicType.BOOLEAN)
 
     @staticmethod
     def SHORT() -> TypeInformation:
-        return _basic("SHORT")
+        return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
     def INT() -> TypeInformation:
-        return _basic("INT")
+        return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
     def LONG() -> TypeInformation:
-        return _basic("LONG")
+        return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod
     def FLOAT() -> TypeInformation:
-        return _basic("FLOAT")
+        return BasicTypeInfo(BasicType.FLOAT)
 
     @staticmethod
     def DOUBLE() -> TypeInformation:
-        return _basic("DOUBLE")
+        return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
     def CHAR() -> TypeInformation:
-        return _basic("CHAR")
+        return BasicTypeInfo(BasicType.CHAR)
 
     @staticmethod
     def BIG_INT() -> TypeInformation:
-        return _basic("BIG_INT")
+        return BasicTypeInfo(BasicType.BIG_INT)
 
     @staticmethod
     def BIG_DEC() -> TypeInformation:
-        return _basic("BIG_DEC")
+        return BasicTypeInfo(BasicType.BIG_DEC)
 
     @staticmethod
     def INSTANT() -> TypeInformation:
-        return _basic("INSTANT")
+        return InstantTypeInfo(BasicType.INSTANT)
 
     @staticmethod
     def SQL_DATE() -> TypeInformation:
-        return _basic("SQL_DATE")
+        return DateTypeInfo()
 
     @staticmethod
     def SQL_TIME() -> TypeInformation:
-        return _basic("SQL_TIME")
+        return TimeTypeInfo()
 
     @staticmethod
     def SQL_TIMESTAMP() -> TypeInformation:
-        return _basic("SQL_TIMESTAMP")
+        return TimestampTypeInfo()
 
     @staticmethod
     def PICKLED_BYTE_ARRAY() -> TypeInformation:
-        return _basic("PICKLED_BYTE_ARRAY")
+        return PickledBytesTypeInfo()
 
     @staticmethod
-    def ROW(field_types: Sequence[TypeInformation]) -> TypeInformation:
-        names = tuple(f"f{i}" for i in range(len(field_types)))
-        return TypeInformation("ROW", tuple(field_types), names)
+    def ROW(field_types: Sequence[TypeInformation]) -> RowTypeInfo:
+        return RowTypeInfo(field_types)
 
     @staticmethod
-    def ROW_NAMED(field_names: Sequence[str], field_types: Sequence[TypeInformation]) -> TypeInformation:
-        return TypeInformation("ROW", tuple(field_types), tuple(field_names))
+    def ROW_NAMED(field_names: Sequence[str], field_types: Sequence[TypeInformation]) -> RowTypeInfo:
+        return RowTypeInfo(field_types, field_names)
 
     @staticmethod
-    def TUPLE(field_types: Sequence[TypeInformation]) -> TypeInformation:
-        return TypeInformation("TUPLE", tuple(field_types))
+    def TUPLE(field_types: Sequence[TypeInformation]) -> TupleTypeInfo:
+        return TupleTypeInfo(field_types)
 
     @staticmethod
     def PRIMITIVE_ARRAY(element_type: TypeInformation) -> TypeInformation:
-        return TypeInformation("PRIMITIVE_ARRAY", (element_type,))
+        return PrimitiveArrayTypeInfo(element_type)
 
     @staticmethod
     def BASIC_ARRAY(element_type: TypeInformation) -> TypeInformation:
-        return TypeInformation("BASIC_ARRAY", (element_type,))
+        return BasicArrayTypeInfo(element_type)
 
     @staticmethod
     def OBJECT_ARRAY(element_type: TypeInformation) -> TypeInformation:
-        return TypeInformation("OBJECT_ARRAY", (element_type,))
+        return ObjectArrayTypeInfo(element_type)
 
     @staticmethod
     def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> TypeInformation:
-        return TypeInformation("MAP", (key_type_info, value_type_info))
+        return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
     def LIST(element_type_info: TypeInformation) -> TypeInformation:
-        return TypeInformation("LIST", (element_type_info,))
+        return ListTypeInfo(element_type_info)

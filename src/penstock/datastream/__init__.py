@@ -12,11 +12,24 @@ from penstock.api.connected import (
 )
 from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
 from penstock.api.environment import StreamExecutionEnvironment
+from penstock.api.windowed_stream import WindowedStream
 from penstock.core.async_function import (
     AsyncFunction,
     AsyncRetryPredicate,
     AsyncRetryStrategy,
 )
+from penstock.core.checkpoint_storage import (
+    CheckpointStorage,
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+)
+from penstock.core.checkpointed import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
+)
+from penstock.core.checkpointing import CheckpointConfig, CheckpointingMode, ExternalizedCheckpointRetention
 from penstock.core.co_functions import (
     BroadcastProcessFunction,
     CoFlatMapFunction,
@@ -25,6 +38,7 @@ from penstock.core.co_functions import (
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
 )
+from penstock.core.execution_mode import RuntimeExecutionMode
 from penstock.core.functions import (
     AggregateFunction,
     FilterFunction,
@@ -42,7 +56,20 @@ from penstock.core.functions import (
 )
 from penstock.core.output_tag import OutputTag
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
+from penstock.core.slots import MemorySize, SlotSharingGroup
 from penstock.core.source import Source
+from penstock.core.state_backend import (
+    EmbeddedRocksDBStateBackend,
+    FsStateBackend,
+    HashMapStateBackend,
+    MemoryStateBackend,
+    PredefinedOptions,
+    RocksDBStateBackend,
+    StateBackend,
+)
+from penstock.core.triggers import Trigger, TriggerResult
+from penstock.core.window_functions import ProcessWindowFunction, WindowFunction
+from penstock.core.windows import CountWindow, GlobalWindow, MergingWindowAssigner, TimeWindow, Window, WindowAssigner
 
 __all__ = [
     "AggregateFunction",
@@ -54,6 +81,10 @@ __all__ = [
     "BroadcastProcessFunction",
     "BroadcastStream",
     "CachedDataStream",
+    "CheckpointConfig",
+    "CheckpointStorage",
+    "CheckpointedFunction",
+    "CheckpointingMode",
     "CloseableIterator",
     "CoFlatMapFunction",
     "CoMapFunction",
@@ -61,27 +92,54 @@ __all__ = [
     "CommitRequest",
     "Committer",
     "ConnectedStreams",
+    "CountWindow",
     "DataStream",
     "DataStreamSink",
+    "EmbeddedRocksDBStateBackend",
+    "ExternalizedCheckpointRetention",
+    "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatMapFunction",
+    "FsStateBackend",
     "Function",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
+    "GlobalWindow",
+    "HashMapStateBackend",
+    "JobManagerCheckpointStorage",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStream",
     "MapFunction",
+    "MemorySize",
+    "MemoryStateBackend",
+    "MergingWindowAssigner",
+    "OperatorStateStore",
     "OutputTag",
     "Partitioner",
+    "PredefinedOptions",
     "ProcessFunction",
+    "ProcessWindowFunction",
     "ReduceFunction",
+    "RocksDBStateBackend",
     "RuntimeContext",
+    "RuntimeExecutionMode",
     "Sink",
     "SinkWriter",
+    "SlotSharingGroup",
     "Source",
+    "StateBackend",
     "StreamExecutionEnvironment",
     "SupportsCommitter",
     "TimeDomain",
+    "TimeWindow",
     "TimerService",
+    "Trigger",
+    "TriggerResult",
+    "Window",
+    "WindowAssigner",
+    "WindowFunction",
+    "WindowedStream",
 ]

@@ -4,8 +4,10 @@ from penstock.api.cached import CachedDataStream
 from penstock.api.collect import CloseableIterator
 from penstock.api.connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
 from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
+from penstock.api.windowed_stream import AllWindowedStream, WindowedStream
 
 __all__ = [
+    "AllWindowedStream",
     "BroadcastConnectedStream",
     "BroadcastStream",
     "CachedDataStream",
@@ -14,4 +16,5 @@ __all__ = [
     "DataStream",
     "DataStreamSink",
     "KeyedStream",
+    "WindowedStream",
 ]

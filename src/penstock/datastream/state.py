@@ -1,18 +1,22 @@
 """Public names on PyFlink's path `pyflink.datastream.state`."""
 
+from penstock.core.checkpointed import OperatorStateStore
 from penstock.core.state import (
     AggregatingState,
     AggregatingStateDescriptor,
+    AppendingState,
     BroadcastState,
     ListState,
     ListStateDescriptor,
     MapState,
     MapStateDescriptor,
+    MergingState,
     ReadOnlyBroadcastState,
     ReducingState,
     ReducingStateDescriptor,
     State,
     StateDescriptor,
+    StateTtlConfig,
     ValueState,
     ValueStateDescriptor,
 )
@@ -20,16 +24,20 @@ from penstock.core.state import (
 __all__ = [
     "AggregatingState",
     "AggregatingStateDescriptor",
+    "AppendingState",
     "BroadcastState",
     "ListState",
     "ListStateDescriptor",
     "MapState",
     "MapStateDescriptor",
+    "MergingState",
+    "OperatorStateStore",
     "ReadOnlyBroadcastState",
     "ReducingState",
     "ReducingStateDescriptor",
     "State",
     "StateDescriptor",
+    "StateTtlConfig",
     "ValueState",
     "ValueStateDescriptor",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.core.partition import Exchange
+from penstock.core.poison import PoisonPolicy
 from penstock.core.specs import OperatorSpec
 from penstock.core.types import TypeInformation
 
@@ -31,6 +32,7 @@ class StreamNode:
     max_parallelism: int | None = None
     chain: str = ChainStrategy.ALWAYS
     description: str | None = None
+    poison: PoisonPolicy | None = None
     types: tuple[tuple[str | None, TypeInformation], ...] = ()
 
 

@@ -13,6 +13,7 @@ from penstock.plan.isolate import isolate_sources
 from penstock.plan.lower import lower
 from penstock.plan.parallelism import assign_parallelism
 from penstock.plan.uids import assign_uids
+from penstock.plan.watermarks import check_watermarks
 
 __all__ = ["PlanOptions", "compile_job", "compile_job_graph"]
 
@@ -26,15 +27,17 @@ class PlanOptions:
     chaining: bool = True
     one_batch: bool = False
     settings: RuntimeSettings = field(default_factory=RuntimeSettings)
+    auto_uids: bool = True
 
 
 def compile_job_graph(graph: StreamGraph, options: PlanOptions) -> JobGraph:
     """check → parallelism → uids → chain."""
     checked = check(graph)
     sized = assign_parallelism(checked, options.parallelism, options.max_parallelism)
-    return chain(assign_uids(sized), options.max_parallelism, options.chaining)
+    return chain(assign_uids(sized, options.auto_uids), options.max_parallelism, options.chaining)
 
 
 def compile_job(graph: StreamGraph, options: PlanOptions) -> JobPlan:
-    """… → isolate sources → lower."""
-    return lower(isolate_sources(compile_job_graph(graph, options)), options.settings, options.one_batch)
+    """… → isolate sources → lower → check watermarks."""
+    isolated = isolate_sources(compile_job_graph(graph, options))
+    return check_watermarks(lower(isolated, options.settings, options.one_batch))

@@ -65,6 +65,7 @@ def _lowered(
             n.name,
             n.spec,
             tuple((tag, place[t]) for s, t, tag in vertex.links if s == n.node_id),
+            n.poison,
             n.types,
         )
         for n in vertex.nodes

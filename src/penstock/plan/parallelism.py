@@ -25,6 +25,11 @@ def _assigned(node: StreamNode, default: int, max_parallelism: int) -> StreamNod
             f"Operator '{node.name}' asks for parallelism {wanted}: it must be between 1 and the maximum "
             f"parallelism {max_parallelism}"
         )
+    if node.max_parallelism is not None and wanted > node.max_parallelism:
+        raise ProgramError(
+            f"Operator '{node.name}' asks for parallelism {wanted}, but its own maximum is {node.max_parallelism}: "
+            "lower the one or raise the other"
+        )
     return replace(node, parallelism=wanted)
 
 

@@ -6,19 +6,25 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from penstock.core.errors import RecordError
+from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.codec import dumps, loads
 
 __all__ = [
+    "ACTIVE",
     "COLLECTED",
     "COMMITTABLES",
     "CONTROL",
+    "CONTROL_SEQ",
     "DATA",
     "DRIVER",
     "FINISHED",
+    "IDLE",
     "METRICS",
     "PENDING",
+    "WAKING_SEQ",
     "BatchInfo",
     "ChunkRow",
+    "Mark",
     "Payload",
     "channel_id",
     "decode_payload",
@@ -29,13 +35,19 @@ __all__ = [
 
 CONTROL, DATA, COLLECTED, COMMITTABLES, PENDING, METRICS, FINISHED = range(7)
 
+CONTROL_SEQ, WAKING_SEQ = -2, -1
+"""Places before all data: control rows, then channels that wake in the batch (they count before any of its data)."""
+
 DRIVER = -1
 """Target of rows that go to the end of the line."""
 
 _CHANNEL_BITS = 24
 
+IDLE, ACTIVE = MAX_WATERMARK + 1, MAX_WATERMARK + 2
+"""Marks beyond every watermark: from here on the channel is idle, or active again (T6)."""
+
 Mark = tuple[int, int]
-"""(how many records come before it, watermark)."""
+"""(how many records come before it, watermark or IDLE or ACTIVE)."""
 
 
 class ChunkRow(NamedTuple):
@@ -50,7 +62,7 @@ class ChunkRow(NamedTuple):
 
 
 class Payload(NamedTuple):
-    """Records of one channel in order: values, timestamps and keys side by side, watermarks in between."""
+    """Records of one channel in order: values, timestamps and keys side by side, marks in between."""
 
     values: list[Any]
     timestamps: list[Any] | None
@@ -77,7 +89,7 @@ def edge_of(channel: int) -> int:
 
 
 def sort_key(row: ChunkRow) -> tuple[int, int]:
-    """Order within a channel is kept; channels are interleaved fairly. Control comes first (seq −1)."""
+    """Order within a channel is kept; channels are interleaved fairly. Control comes first."""
     return (row.seq, row.channel)
 
 

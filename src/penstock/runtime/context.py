@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from penstock.core.accumulators import Accumulator
 from penstock.core.clock import Clock
 from penstock.core.errors import ProgramError
 from penstock.core.functions import RuntimeContext
 from penstock.core.job import ChainedOperator, RuntimeSettings
+from penstock.core.metrics import MetricGroup
 from penstock.core.state import (
+    AggregatingState,
     AggregatingStateDescriptor,
+    ListState,
     ListStateDescriptor,
+    MapState,
     MapStateDescriptor,
+    ReducingState,
     ReducingStateDescriptor,
     State,
     StateDescriptor,
+    ValueState,
     ValueStateDescriptor,
 )
 from penstock.runtime.chunk import BatchInfo, ChunkRow
+from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.handles import (
     PagedAggregatingState,
@@ -29,8 +38,20 @@ from penstock.runtime.state.handles import (
     PagedValueState,
 )
 from penstock.runtime.state.space import StateSpace
+from penstock.runtime.state.sweep import Lifetime, plain_name, stamped, timed_name, unstamped
+from penstock.runtime.state.ttl import (
+    TtlAggregatingState,
+    TtlListState,
+    TtlMapState,
+    TtlReducingState,
+    TtlValueState,
+    lifetime,
+)
 
-__all__ = ["LiveRuntimeContext", "TaskContext"]
+__all__ = ["Lane", "LiveRuntimeContext", "TaskContext"]
+
+Lane = tuple[int, int] | None
+"""What a watermark generator watches: a source split (number of the input edge, split), or None for all the rest."""
 
 _GETTERS = {
     "value": "get_state",
@@ -43,7 +64,10 @@ _GETTERS = {
 
 @dataclass(slots=True)
 class TaskContext:
-    """Shared by the operators of one subtask of one vertex."""
+    """Shared by the operators of one subtask of one vertex.
+
+    `lanes` are those of the head of the chain; `lane` is that of the chunk being processed.
+    """
 
     task_name: str
     subtask: int
@@ -58,6 +82,16 @@ class TaskContext:
     batch: BatchInfo = field(default_factory=lambda: BatchInfo("", 0, 0))
     attempt_id: str = ""
     new_run: bool = True
+    head_uid: str = ""
+    lanes: tuple[Lane, ...] = (None,)
+    lane: Lane = None
+    reports: dict[str, OperatorMetrics] = field(default_factory=dict)
+
+    def report(self, operator: ChainedOperator) -> OperatorMetrics:
+        """The metrics of an operator of this subtask; they go to the driver at the end of every batch."""
+        if operator.uid not in self.reports:
+            self.reports[operator.uid] = OperatorMetrics(operator, self.task_name, self.subtask)
+        return self.reports[operator.uid]
 
 
 class LiveRuntimeContext(RuntimeContext):
@@ -71,6 +105,7 @@ class LiveRuntimeContext(RuntimeContext):
         self._keyed = keyed
         self.space = task.backend if space is None else space
         self._kinds: dict[str, str] = {}
+        self._timed: dict[str, bool] = {}
 
     def get_task_name(self) -> str:
         return self._task.task_name
@@ -97,30 +132,48 @@ class LiveRuntimeContext(RuntimeContext):
     def get_job_parameter(self, key: str, default_value: str) -> str:
         return self._task.settings.job_parameters.get(key, default_value)
 
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> PagedValueState:
-        return PagedValueState(*self._claim(state_descriptor, ValueStateDescriptor))
+    def get_metrics_group(self) -> MetricGroup:
+        return self._task.report(self._operator).group
 
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> PagedListState:
-        return PagedListState(*self._claim(state_descriptor, ListStateDescriptor))
+    def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
+        self._task.report(self._operator).add_accumulator(name, accumulator)
 
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> PagedMapState:
-        return PagedMapState(*self._claim(state_descriptor, MapStateDescriptor))
+    def get_accumulator(self, name: str) -> Any:
+        return self._task.report(self._operator).accumulator(name)
 
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> PagedReducingState:
-        backend, name = self._claim(state_descriptor, ReducingStateDescriptor)
+    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+        backend, name, life = self._claim(state_descriptor, ValueStateDescriptor)
+        return PagedValueState(backend, name) if life is None else TtlValueState(backend, name, life)
+
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        backend, name, life = self._claim(state_descriptor, ListStateDescriptor)
+        return PagedListState(backend, name) if life is None else TtlListState(backend, name, life)
+
+    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+        backend, name, life = self._claim(state_descriptor, MapStateDescriptor)
+        return PagedMapState(backend, name) if life is None else TtlMapState(backend, name, life)
+
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+        backend, name, life = self._claim(state_descriptor, ReducingStateDescriptor)
         function = state_descriptor.get_reduce_function()
-        return PagedReducingState(backend, name, getattr(function, "reduce", function))
+        reduce = getattr(function, "reduce", function)
+        if life is not None:
+            return TtlReducingState(backend, name, life, reduce)
+        return PagedReducingState(backend, name, reduce)
 
-    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> PagedAggregatingState:
-        backend, name = self._claim(state_descriptor, AggregatingStateDescriptor)
-        return PagedAggregatingState(backend, name, state_descriptor.get_agg_function())
+    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState[Any, Any]:
+        backend, name, life = self._claim(state_descriptor, AggregatingStateDescriptor)
+        function = state_descriptor.get_agg_function()
+        if life is not None:
+            return TtlAggregatingState(backend, name, life, function)
+        return PagedAggregatingState(backend, name, function)
 
     def get_any_state(self, state_descriptor: StateDescriptor) -> State:
         """The state that a descriptor of any kind names."""
         getter: Callable[[Any], State] = getattr(self, _GETTERS[state_descriptor.kind])
         return getter(state_descriptor)
 
-    def _claim(self, descriptor: StateDescriptor, expected: type) -> tuple[StateSpace, str]:
+    def _claim(self, descriptor: StateDescriptor, expected: type) -> tuple[Any, str, Lifetime | None]:
         where = f"Operator '{self._operator.name}' (uid {self._operator.uid})"
         space = self.space
         if not self._keyed or space is None:
@@ -135,4 +188,26 @@ class LiveRuntimeContext(RuntimeContext):
                 f"{where} uses the state name {descriptor.name!r} for a {known} and for a {descriptor.kind} state: "
                 "give each descriptor a name of its own"
             )
-        return space, f"{descriptor.kind}:{descriptor.name}"
+        if isinstance(space, KeyedBackend):
+            return space, *self._table(space, descriptor, where)
+        if descriptor.ttl_config is not None:
+            raise ProgramError(
+                f"{where}: state {descriptor.name!r} of a window cannot have a time to live: it goes with it"
+            )
+        return space, plain_name(descriptor.kind, descriptor.name), None
+
+    def _table(self, backend: KeyedBackend, descriptor: StateDescriptor, where: str) -> tuple[str, Lifetime | None]:
+        """The table of a state; one that gained or lost its TTL since the last run takes over the other's entries."""
+        plain, timed = plain_name(descriptor.kind, descriptor.name), timed_name(descriptor.kind, descriptor.name)
+        config = descriptor.ttl_config
+        if self._timed.setdefault(descriptor.name, config is not None) != (config is not None):
+            raise ProgramError(
+                f"{where} uses the state {descriptor.name!r} with and without a time to live: "
+                "use one descriptor for both"
+            )
+        if config is None:
+            backend.adopt(timed, plain, partial(unstamped, backend))
+            return plain, None
+        life = lifetime(backend, timed, config, self._task.clock)
+        backend.adopt(plain, timed, lambda stored: stamped(backend, stored, life))
+        return timed, life

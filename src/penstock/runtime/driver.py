@@ -19,6 +19,7 @@ from penstock.runtime.chunk import (
     decode_payload,
 )
 from penstock.runtime.codec import loads
+from penstock.runtime.metrics_book import MetricsBook
 
 __all__ = ["BatchOutput", "Ledger"]
 
@@ -59,7 +60,11 @@ class Ledger:
     """
 
     def __init__(
-        self, plan: JobPlan, deliver: Callable[[str, list[Any]], None], printer: Callable[[str], None]
+        self,
+        plan: JobPlan,
+        deliver: Callable[[str, list[Any]], None],
+        printer: Callable[[str], None],
+        book: MetricsBook | None = None,
     ) -> None:
         self._deliver = deliver
         self._printer = printer
@@ -71,6 +76,7 @@ class Ledger:
             if isinstance(op.spec, SinkSpec) and isinstance(op.spec.sink, SupportsCommitter)
         }
         self._waiting: BatchOutput | None = None
+        self.book = book or MetricsBook()
 
     def hold(self, output: BatchOutput) -> None:
         """A batch ran; it is not durable yet. Recovered committables are committed now."""
@@ -88,6 +94,7 @@ class Ledger:
         output, self._waiting = self._waiting, None
         if output is None:
             return
+        self.book.add(output.metrics)
         # a commit that fails is made good after the restart, from state; results would be lost
         for name, subtask, parallelism, values in output.collected:
             self._hand_over(name, subtask, parallelism, values)

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from penstock.core.clock import Clock
+from penstock.core.clock import Clock, Stopwatch
 from penstock.core.job import ChainedOperator, JobPlan, Vertex
 from penstock.core.source import Position, ReadBatch
 from penstock.core.specs import SourceSpec, TimestampsSpec
 from penstock.core.time import MAX_WATERMARK
-from penstock.runtime.chunk import BatchInfo, ChunkRow
+from penstock.runtime.chunk import DRIVER, METRICS, BatchInfo, ChunkRow
+from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.operators.base import Operator, Timestamps
 from penstock.runtime.operators.factory import build_operator
+from penstock.runtime.state.page import NO_TIMER
 from penstock.runtime.task import wire_chain
 from penstock.runtime.writer import EdgeWriter
 
@@ -50,8 +52,11 @@ def read_split(
     for writer in writers:
         writer.begin(info.batch_id)
     batches = vertex.source.read(split, vertex.parallelism, start, end)
+    count, busy = 0, Stopwatch()
     while (batch := _next(batches, vertex)) is not None:
-        operators[0].process(*batch, None)
+        count += len(batch[0])
+        with busy:
+            operators[0].process(*batch, None)
         yield from rows
         rows.clear()
     for op in operators:
@@ -61,8 +66,27 @@ def read_split(
     for writer in writers:
         writer.flush()
     yield from rows
+    report = _report(vertex, split, info, operators[0].task, count, sum(w.records for w in writers), busy)
+    yield ChunkRow(split % plan.partitions, DRIVER, 0, 0, METRICS, dumps([report]))
     for op in operators:
         op.close()
+
+
+def _report(
+    vertex: Vertex, split: int, info: BatchInfo, context: TaskContext, count: int, out: int, busy: Stopwatch
+) -> dict[str, Any]:
+    """What the batch did, for the driver (G6); a split has no clock and no state."""
+    return {
+        "vertex": vertex.vertex_id,
+        "name": vertex.name,
+        "subtask": split,
+        "time_ms": info.processing_time_ms,
+        "in": count,
+        "out": out,
+        "busy_ms": busy.take_ms(),
+        "next_timer_ms": NO_TIMER,
+        "operators": [metrics.drain() for metrics in context.reports.values()],
+    }
 
 
 def _chain(

@@ -9,9 +9,9 @@ from typing import Any, BinaryIO
 
 from penstock.core.clock import Clock
 from penstock.core.job import JobPlan
-from penstock.runtime.chunk import CONTROL, DRIVER, METRICS, BatchInfo, ChunkRow, sort_key
+from penstock.runtime.chunk import CONTROL, CONTROL_SEQ, DRIVER, METRICS, BatchInfo, ChunkRow, sort_key
 from penstock.runtime.codec import dumps, loads
-from penstock.runtime.state.backend import PROCESSING
+from penstock.runtime.operator_state import RunStart
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.task import VertexTask
 
@@ -22,10 +22,11 @@ class StageTask:
     """Runs the rows meant for its level and passes rows for later levels on, undecoded.
 
     May be kept between batches by whoever runs it; what it holds is used again only if the store
-    names the attempt that made it.
+    names the attempt that made it. `start` is None where the host cannot tell what union lists held.
     """
 
-    def __init__(self, plan: JobPlan, level: int, partition: int, clock: Clock) -> None:
+    def __init__(self, plan: JobPlan, level: int, partition: int, clock: Clock, start: RunStart | None = None) -> None:
+        self._start = start
         self._plan, self._level, self._partition, self._clock = plan, level, partition, clock
         self._hosted = [(v, s) for v in plan.at_level(level) if (s := plan.subtask_at(v, partition)) is not None]
         self._tasks: dict[int, VertexTask] = {}
@@ -43,7 +44,9 @@ class StageTask:
                 if row.kind == CONTROL:
                     yield from self._control(row)
                 else:
-                    self._tasks[row.target].process(row)
+                    task = self._tasks[row.target]
+                    with task.busy:
+                        task.process(row)
                 yield from self._drain()
             yield from self._finish()
         except BaseException:
@@ -60,7 +63,7 @@ class StageTask:
             if kept is not None:
                 kept.close()
             self._tasks[vertex.vertex_id] = VertexTask(
-                self._plan, vertex, subtask, store, self._clock, self._out.append, root
+                self._plan, vertex, subtask, store, self._clock, self._out.append, root, self._start
             )
         self._info = None
 
@@ -71,27 +74,19 @@ class StageTask:
             return
         self._info = info
         for task in self._tasks.values():
-            task.begin(info)
+            with task.busy:
+                task.begin(info)
 
     def _finish(self) -> Iterator[ChunkRow]:
         assert self._info is not None, "a stage got no control row"
         for task in self._tasks.values():
-            task.end()
+            with task.busy:
+                task.end()
             yield from self._drain()
         yield ChunkRow(self._partition, DRIVER, 0, 0, METRICS, dumps(self._metrics()))
 
     def _metrics(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "vertex": t.vertex.vertex_id,
-                "name": t.vertex.name,
-                "subtask": t.subtask,
-                "in": t.records_in,
-                "watermark": t.clock,
-                "next_timer_ms": t.next_timer_ms(PROCESSING),
-            }
-            for t in self._tasks.values()
-        ]
+        return [task.report() for task in self._tasks.values()]
 
     def _drain(self) -> Iterator[ChunkRow]:
         if self._out:
@@ -112,7 +107,7 @@ class StageTask:
 
 def control_row(partition: int, level: int, info: BatchInfo) -> ChunkRow:
     """The row that starts a batch for one partition of one level."""
-    return ChunkRow(partition, 0, 0, -1, CONTROL, dumps((level, info)))
+    return ChunkRow(partition, 0, 0, CONTROL_SEQ, CONTROL, dumps((level, info)))
 
 
 def control_rows(plan: JobPlan, info: BatchInfo) -> Iterator[ChunkRow]:

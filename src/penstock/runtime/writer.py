@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from penstock.core.errors import KeyTypeError, ProgramError
+from penstock.core.errors import KeyTypeError, OperatorError, ProgramError
 from penstock.core.job import JobPlan, OutEdge
 from penstock.core.partition import (
     Broadcast,
@@ -22,10 +22,10 @@ from penstock.core.partition import (
     Shuffle,
 )
 from penstock.core.time import MAX_WATERMARK
-from penstock.runtime.chunk import DATA, ChunkRow, Payload, channel_id, encode_payload
+from penstock.runtime.chunk import ACTIVE, DATA, IDLE, WAKING_SEQ, ChunkRow, Payload, channel_id, encode_payload
 from penstock.runtime.failures import last_taken, named, user_failure
 from penstock.runtime.keyhash import key_group, route_ints, stable_hash, subtask_of_group
-from penstock.runtime.operators.base import Timestamps
+from penstock.runtime.operators.base import Poison, Timestamps
 
 __all__ = ["EdgeWriter"]
 
@@ -63,13 +63,19 @@ class _Buffer:
         if keys is not None:
             self.keys.extend(keys)
 
-    def mark(self, watermark: int) -> None:
-        """Of marks with no record in between the last counts; the end of time leaves the one before it alone, so that
-        timers see the same clock as behind a chained assigner."""
-        position, last = len(self.values), watermark == MAX_WATERMARK
-        if not last and self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= watermark:
+    def mark(self, mark: int) -> None:
+        """A watermark replaces the one before it if no record lies between. The end of time does not: timers see the
+        same clock as behind a chained assigner."""
+        position = len(self.values)
+        if self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= mark < MAX_WATERMARK:
             self.marks.pop()
-        self.marks.append((position, watermark))
+        self.marks.append((position, mark))
+
+
+def _cause(error: OperatorError) -> Exception:
+    """What the user's function raised, if it did."""
+    cause = error.__cause__
+    return cause if isinstance(cause, Exception) and not isinstance(error, KeyTypeError) else error
 
 
 class EdgeWriter:
@@ -97,27 +103,38 @@ class EdgeWriter:
         self._most_records = self._chunk_records = plan.settings.chunk_records
         self._chunk_bytes = plan.settings.chunk_bytes
         exchange: Exchange = edge.exchange
-        self._forward = isinstance(exchange, Forward)
+        self._receivers = [self._own()] if isinstance(exchange, Forward) else range(target.parallelism)
         self._selector = exchange.selector if isinstance(exchange, Hash) else None
         self._route: Router = self._make_router(exchange)
         # not checkpointed
         self._buffers = [_Buffer() for _ in self._partitions]
         self._routes = _ROUTES.setdefault((len(self._partitions), plan.max_parallelism), {})
         self._turn = sender
+        self._asleep = self._woken = False
         self._random = Random(0)
+        self.records = 0
+        self.poison: Poison | None = None
 
     def begin(self, batch_id: int) -> None:
         """A batch starts: sequence numbers and pseudo-random choices start anew, so that a retry repeats itself."""
         self._turn = self._sender + batch_id
         self._chunk_records = self._most_records
+        self.records = 0
+        self._asleep = self._woken = False
         self._random = Random(f"{batch_id}/{self._channel}")
         for buffer in self._buffers:
             buffer.seq = 0
             buffer.reset()
 
     def emit(self, values: list[Any], timestamps: Timestamps) -> None:
-        keys = self._keys(values) if self._selector is not None else None
-        receivers = self._route(values, keys)
+        self.records += len(values)
+        try:
+            keys = self._keys(values) if self._selector is not None else None
+            receivers = self._route(values, keys)
+        except OperatorError as error:
+            if self.poison is None:
+                raise
+            return self._emit_guarded(self.poison, values, timestamps, error)
         if receivers is None:
             for index in range(len(self._buffers)):
                 self._add(index, values, timestamps, keys)
@@ -126,12 +143,40 @@ class EdgeWriter:
         else:
             self._distribute(receivers, values, timestamps, keys)
 
+    def _emit_guarded(self, poison: Poison, values: list[Any], timestamps: Timestamps, error: OperatorError) -> None:
+        """Some record has no key or no receiver: one by one, those are put aside (F9). Selectors are called again."""
+        self.records -= len(values)
+        if len(values) == 1:
+            return poison.take(values[0], None if timestamps is None else timestamps[0], _cause(error))
+        for i, value in enumerate(values):
+            self.emit([value], None if timestamps is None else [timestamps[i]])
+
     def watermark(self, timestamp: int) -> None:
         """To every receiver (T5); a forward edge has one."""
-        for buffer in [self._buffers[self._own()]] if self._forward else self._buffers:
-            buffer.mark(timestamp)
+        self._asleep = False
+        self._mark(timestamp)
+
+    def status(self, idle: bool) -> None:
+        """To every receiver, like a watermark (T6), but by the batch: awake at some time of it, the channel counts.
+
+        That it wakes is heard before all data of the batch, that it fell asleep after all of its own: receivers would
+        else run ahead with the data of others, which may be the rest of the same stream.
+        """
+        self._asleep = idle
+        if not idle and not self._woken:
+            self._woken = True
+            payload = encode_payload(Payload([], None, None, [(0, ACTIVE)]), self._operator, self._uid)
+            for index in self._receivers:
+                self._send(self._row(index, WAKING_SEQ, payload))
+
+    def _mark(self, mark: int) -> None:
+        for index in self._receivers:
+            self._buffers[index].mark(mark)
 
     def flush(self) -> None:
+        """The batch ends: everything out."""
+        if self._asleep:
+            self._mark(IDLE)
         for index, buffer in enumerate(self._buffers):
             if buffer.values or buffer.marks:
                 self._ship(index, buffer)
@@ -176,9 +221,12 @@ class EdgeWriter:
         )
         if len(payload) > self._chunk_bytes and len(buffer.values) > 1:
             self._chunk_records = max(1, len(buffer.values) * self._chunk_bytes // len(payload))
-        self._send(ChunkRow(self._partitions[index], self._edge.target, self._channel, buffer.seq, DATA, payload))
+        self._send(self._row(index, buffer.seq, payload))
         buffer.seq += 1
         buffer.reset()
+
+    def _row(self, index: int, seq: int, payload: bytes) -> ChunkRow:
+        return ChunkRow(self._partitions[index], self._edge.target, self._channel, seq, DATA, payload)
 
     # -- routing --------------------------------------------------------------------------------
 

@@ -14,14 +14,18 @@ from pyspark.taskcontext import TaskContext as SparkTaskContext
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
+from penstock.core.dependencies import PythonDependencies
 from penstock.core.job import JobPlan
 from penstock.core.source import Position
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
+from penstock.runtime.metrics_book import MetricsBook
+from penstock.runtime.operator_state import RunStart
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
 from penstock.spark.bundle import Bundle, errors_travel, make_bundle
+from penstock.spark.dependencies import ship
 from penstock.spark.failures import translate
 from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
 from penstock.spark.session import get_session
@@ -31,7 +35,10 @@ __all__ = ["start_bounded"]
 
 def start_bounded(plan: JobPlan, conf: Configuration) -> JobClient:
     """Start a bounded job; it runs in a thread of its own."""
-    return BoundedJob(plan, make_bundle(plan), get_session(conf, max(2, plan.partitions)))
+    bundle = make_bundle(plan)
+    spark = get_session(conf, max(2, plan.partitions))
+    ship(spark, PythonDependencies.of(conf))
+    return BoundedJob(plan, bundle, spark)
 
 
 class BoundedJob(JobClient):
@@ -44,7 +51,7 @@ class BoundedJob(JobClient):
         self._status = JobStatus.RUNNING
         self._error: BaseException | None = None
         self._results: dict[str, list[Any]] = {}
-        self._metrics: list[dict[str, Any]] = []
+        self._book = MetricsBook()
         self._started_ms = self._clock.now_ms()
         self._ended_ms = self._started_ms
         self._thread = threading.Thread(target=self._run, name=f"penstock-{self._id}", daemon=True)
@@ -54,11 +61,10 @@ class BoundedJob(JobClient):
         try:
             self._spark.sparkContext.setJobGroup(self._id, self._plan.name, interruptOnCancel=True)
             output = self._execute()
-            ledger = Ledger(self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print)
+            ledger = Ledger(self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print, self._book)
             ledger.hold(output)
             ledger.release()
             ledger.close()
-            self._metrics = output.metrics
             self._status = JobStatus.FINISHED
         except BaseException as error:
             if self._status is not JobStatus.CANCELED:
@@ -72,13 +78,15 @@ class BoundedJob(JobClient):
         batches = frame.toArrow().to_batches()
         return BatchOutput(from_arrow(batches, 0))
 
-    def get_job_id(self) -> str:
+    @property
+    def job_id(self) -> str:
         return self._id
 
-    def get_job_status(self) -> JobStatus:
+    @property
+    def status(self) -> JobStatus:
         return self._status
 
-    def cancel(self) -> None:
+    def stop(self) -> None:
         if self._status is JobStatus.RUNNING:
             self._status = JobStatus.CANCELED
             self._spark.sparkContext.cancelJobGroup(self._id)
@@ -88,7 +96,7 @@ class BoundedJob(JobClient):
             while self._thread.is_alive():
                 self._thread.join(0.2)
         except KeyboardInterrupt:
-            self.cancel()
+            self.stop()
             self._thread.join()
         if self._error is not None:
             raise self._error
@@ -98,8 +106,15 @@ class BoundedJob(JobClient):
             self._ended_ms - self._started_ms,
             1,
             0,
-            {"subtasks": self._metrics},
+            self.get_metrics(),
+            self.accumulators(),
         )
+
+    def accumulators(self) -> dict[str, Any]:
+        return self._book.accumulators()
+
+    def get_metrics(self) -> dict[str, Any]:
+        return {"subtasks": self._book.subtasks()}
 
     def results(self, name: str) -> Iterator[Any]:
         self.wait()
@@ -144,7 +159,7 @@ def _stage(bundle: Bundle, level: int) -> Any:
             context = SparkTaskContext.get()
             assert context is not None
             partition = context.partitionId()
-            task = StageTask(plan, level, partition, SystemClock())
+            task = StageTask(plan, level, partition, SystemClock(), RunStart(""))
             try:
                 rows = task.run(from_arrow(batches, partition), SpillStore())
                 yield from to_arrow(rows, plan.partitions)

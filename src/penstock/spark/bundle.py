@@ -17,6 +17,7 @@ from pyspark import cloudpickle
 
 from penstock.core.errors import PenstockError, ProgramError
 from penstock.core.job import JobPlan
+from penstock.spark.dependencies import enter_worker
 
 __all__ = ["Bundle", "carried_error", "errors_travel", "make_bundle"]
 
@@ -42,9 +43,10 @@ _LOADED: dict[str, JobPlan] = {}
 def make_bundle(plan: JobPlan) -> Bundle:
     """Pickle a plan; what cannot be pickled is named."""
     try:
-        data = _dumps((_script_classes(), sys.path, _dumps(plan)))
+        job = _dumps((_script_classes(), sys.path, _dumps(plan)))
     except Exception as error:
         raise _unpicklable(plan, error) from error
+    data = pickle.dumps((plan.settings.shipped_paths, plan.settings.in_archive_folder, job))
     return Bundle(data, blake2b(data, digest_size=16).hexdigest())
 
 
@@ -73,7 +75,9 @@ def _script_classes() -> dict[str, type]:
 
 
 def _load(data: bytes) -> JobPlan:
-    classes, path, plan = pickle.loads(data)
+    shipped_paths, in_archive_folder, job = pickle.loads(data)
+    enter_worker(shipped_paths, in_archive_folder)
+    classes, path, plan = pickle.loads(job)
     main = sys.modules["__main__"]
     for name, cls in classes.items():
         setattr(main, name, cls)

@@ -30,6 +30,8 @@ from penstock.spark.rows import SCHEMA, to_arrow
 
 __all__ = ["ControlFile", "IntakeOptions", "intake_source"]
 
+_RETRY_MS = 100
+
 
 @dataclass(frozen=True, slots=True)
 class IntakeOptions:
@@ -109,6 +111,7 @@ class IntakeReader(DataSourceStreamReader):
         self._started_ms = self._clock.now_ms()
         self._base: dict[str, dict[str, Any]] | None = None
         self._announced = False
+        self._retry_ms: dict[int, int] = {}
 
     # -- planning, on the driver ------------------------------------------------------------------
 
@@ -130,14 +133,21 @@ class IntakeReader(DataSourceStreamReader):
         sources = {v.uid: self._advance(v, start["sources"]) for v in plan.sources}
         if self._base is None:
             self._base = {v.uid: _positions(v, start["sources"]) for v in plan.sources}
-        due = control.get("next_timer_ms")
-        tick = not self._announced or (due is not None and due <= self._clock.now_ms() and due != self._fired)
-        if not tick and sources == start["sources"]:
+        if not self._ticks(control.get("next_timer_ms")) and sources == start["sources"]:
             return start
-        self._announced, self._fired = True, due
+        self._announced = True
         return offset(start["tick"] + 1, sources)
 
-    _fired: Any = None
+    def _ticks(self, due_ms: int | None) -> bool:
+        """Whether a batch is wanted though no data came: the first one, and one for timers that are due (T11).
+
+        A worker whose clock is behind finds nothing due yet, and is asked again a little later.
+        """
+        now_ms = self._clock.now_ms()
+        if self._announced and (due_ms is None or now_ms < max(due_ms, self._retry_ms.get(due_ms, 0))):
+            return False
+        self._retry_ms = {} if due_ms is None else {due_ms: now_ms + _RETRY_MS}
+        return True
 
     def _advance(self, vertex: Vertex, known: dict[str, Any]) -> dict[str, Any]:
         now = SourceClock(self._clock.now_ms(), self._started_ms)

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
+from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError
 from penstock.core.job import JobPlan
 from penstock.core.restart import RestartStrategy, restart_strategy
@@ -28,6 +29,7 @@ from penstock.runtime.state.page import NO_TIMER
 from penstock.spark.bundle import make_bundle
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.damage import check_state
+from penstock.spark.dependencies import ship
 from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.processor import StageProcessor
@@ -44,6 +46,7 @@ _END = object()
 def start_streaming(plan: JobPlan, conf: Configuration) -> JobClient:
     """Start a streaming job; it is supervised by a thread of its own."""
     spark = get_session(conf, max(2, plan.partitions))
+    ship(spark, PythonDependencies.of(conf))
     return StreamingJob(plan, conf, spark)
 
 
@@ -59,7 +62,7 @@ class StreamingJob(JobClient):
         self._scratch = tempfile.mkdtemp(prefix="penstock-")
         self._checkpoint = Checkpoint(spark, self._checkpoint_location())
         self._checkpoint.claim(plan)
-        self._strategy: RestartStrategy = restart_strategy(conf)
+        self._strategy: RestartStrategy = restart_strategy(conf, plan.name)
         # of the job
         self._status = JobStatus.RUNNING
         self._error: PenstockError | None = None
@@ -70,7 +73,6 @@ class StreamingJob(JobClient):
         self._ended_ms = self._started_ms
         self.batches = 0
         self.restarts = 0
-        self.metrics: dict[tuple[int, int], dict[str, Any]] = {}
         self._batch_ms: dict[int, int] = {}
         # of the current run
         self._control = ControlFile(os.path.join(self._scratch, "control.json"))
@@ -243,13 +245,7 @@ class StreamingJob(JobClient):
         self._strategy.note_progress()
 
     def _note(self, output: BatchOutput) -> None:
-        timers = []
-        for entry in output.metrics:
-            place = (entry["vertex"], entry["subtask"])
-            total = self.metrics.get(place, {}).get("in", 0)
-            self.metrics[place] = {**entry, "in": total + entry["in"]}
-            timers.append(entry["next_timer_ms"])
-        due = min(timers, default=NO_TIMER)
+        due = min((entry["next_timer_ms"] for entry in output.metrics), default=NO_TIMER)
         self._control.write(stop=self._stopping, next_timer_ms=None if due == NO_TIMER else due)
 
     def _deliver(self, name: str, values: list[Any]) -> None:
@@ -263,13 +259,15 @@ class StreamingJob(JobClient):
 
     # -- the client ---------------------------------------------------------------------------------
 
-    def get_job_id(self) -> str:
+    @property
+    def job_id(self) -> str:
         return self._id
 
-    def get_job_status(self) -> JobStatus:
+    @property
+    def status(self) -> JobStatus:
         return self._status
 
-    def cancel(self) -> None:
+    def stop(self) -> None:
         with self._lock:
             self._stopping = True
             self._control.write(stop=True)
@@ -280,18 +278,25 @@ class StreamingJob(JobClient):
             while self._thread.is_alive():
                 self._thread.join(0.2)
         except KeyboardInterrupt:
-            self.cancel()
+            self.stop()
         if self._error is not None:
             raise self._error
-        subtasks = sorted(self.metrics.values(), key=lambda m: (m["vertex"], m["subtask"]))
         return JobExecutionResult(
             self._plan.name,
             self._id,
             self._ended_ms - self._started_ms,
             self.batches,
             self.restarts,
-            {"subtasks": subtasks, "batch_ms": list(self._batch_ms.values())},
+            self.get_metrics(),
+            self.accumulators(),
         )
+
+    def accumulators(self) -> dict[str, Any]:
+        return self._ledger.book.accumulators()
+
+    def get_metrics(self) -> dict[str, Any]:
+        with self._lock:
+            return {"subtasks": self._ledger.book.subtasks(), "batch_ms": list(self._batch_ms.values())}
 
     def results(self, name: str) -> Iterator[Any]:
         waiting = self._queue(name)

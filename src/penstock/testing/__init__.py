@@ -10,10 +10,11 @@ from penstock.testing.harness import (
 )
 from penstock.testing.jobs import collect, local_job
 from penstock.testing.local_host import LocalJob
-from penstock.testing.scripted import PER_RECORD, At, Mark, ScriptedSource, scripted_stream
+from penstock.testing.scripted import EVERY_RECORD, PER_RECORD, At, Mark, ScriptedSource, Tick, scripted_stream
 from penstock.testing.transcripts import Transcript, load_transcripts, run_local, run_on_host
 
 __all__ = [
+    "EVERY_RECORD",
     "PER_RECORD",
     "At",
     "BroadcastHarness",
@@ -24,6 +25,7 @@ __all__ = [
     "OneInputHarness",
     "ScriptedSource",
     "Snapshot",
+    "Tick",
     "Transcript",
     "TwoInputHarness",
     "collect",

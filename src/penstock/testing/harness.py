@@ -31,6 +31,7 @@ from penstock.plan.compile import PlanOptions, compile_job
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.codec import loads
 from penstock.runtime.driver import BatchOutput
+from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.stage import StageTask, control_row, sorted_rows
 from penstock.runtime.state.backend import EVENT, PROCESSING
 from penstock.runtime.state.store import MemoryStore
@@ -76,10 +77,11 @@ class _Harness:
         if len(saved) != self.plan.partitions:
             raise ValueError(f"The snapshot was taken at parallelism {len(saved)}, not {self.plan.partitions}")
         self._stores = [MemoryStore(dict(blobs)) for blobs in saved]
-        self._tasks = [StageTask(self.plan, 1, p, self.clock) for p in range(self.plan.partitions)]
+        self._info = BatchInfo(uuid.uuid4().hex, 0, now_ms)
+        start = RunStart(self._info.run_id, gather_union(item for blobs in saved for item in blobs.items()))
+        self._tasks = [StageTask(self.plan, 1, p, self.clock, start) for p in range(self.plan.partitions)]
         self._outputs: dict[str, list[tuple[Any, int | None]]] = {}
         self._rows: list[ChunkRow] = []
-        self._info = BatchInfo(uuid.uuid4().hex, 0, now_ms)
         self._channels = channels
         self._writers = [
             _writer(self.plan, source, c, self._rows.append) for source in self.plan.sources for c in range(channels)

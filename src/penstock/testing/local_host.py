@@ -13,6 +13,8 @@ from penstock.core.source import Position, SourceClock
 from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
+from penstock.runtime.metrics_book import MetricsBook
+from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.stage import StageTask, control_rows, sorted_rows
 from penstock.runtime.state.store import MemoryStore
 
@@ -23,7 +25,7 @@ class LocalJob:
     """A job run batch by batch. State goes through the real codec and can be carried over a restart.
 
     `run_batch(limit)` reads at most `limit` records of every source split; `restart` forgets
-    everything but what was durable.
+    everything but what was durable. `progressed` says whether the last batch read anything.
     """
 
     def __init__(self, plan: JobPlan, clock: Clock | None = None, printer: Callable[[str], None] = print) -> None:
@@ -31,8 +33,10 @@ class LocalJob:
         self.clock = clock or SystemClock()
         self.results: dict[str, list[Any]] = {}
         self.metrics: list[dict[str, Any]] = []
+        self.book = MetricsBook()
         self.batch_id = 0
         self.finished = False
+        self.progressed = False
         self._printer = printer
         self._stores = {key: MemoryStore() for key in self._places()}
         self._positions = {
@@ -47,8 +51,12 @@ class LocalJob:
         self._run_id = uuid.uuid4().hex
         self._base = dict(self._positions)
         self._started_ms = self.clock.now_ms()
-        self._tasks = {key: StageTask(self.plan, *key, self.clock) for key in self._places()}
-        self.ledger = Ledger(self.plan, lambda n, vs: self.results.setdefault(n, []).extend(vs), self._printer)
+        union = gather_union(item for store in self._stores.values() for item in store.blobs.items())
+        start = RunStart(self._run_id, union)
+        self._tasks = {key: StageTask(self.plan, *key, self.clock, start) for key in self._places()}
+        self.ledger = Ledger(
+            self.plan, lambda n, vs: self.results.setdefault(n, []).extend(vs), self._printer, self.book
+        )
 
     def _places(self) -> list[tuple[int, int]]:
         return [(level, p) for level in range(1, self.plan.stages + 1) for p in range(self.plan.partitions)]
@@ -65,6 +73,7 @@ class LocalJob:
     def run_batch(self, limit: int, commit: bool = True) -> None:
         """One batch. With `commit` False it is run and thrown away, as if the job had died before the commit."""
         ends = self._advance(limit)
+        self.progressed = ends != self._positions
         saved = {key: dict(store.blobs) for key, store in self._stores.items()}
         try:
             output = BatchOutput(self._line(ends))

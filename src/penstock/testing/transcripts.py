@@ -18,16 +18,23 @@ Steps are the methods of a stream: `map`, `flat_map`, `filter`, `key_by` take an
 `a` and `b`, `process` an expression that makes a function, `union` names of other streams, `side_output` a tag;
 `sum`, `min`, `max`, `min_by`, `max_by` a position, `project` positions;
 `connect: {with: other, process: "Both()"}`, with `key_by: [expression, expression]` or `broadcast: [state names]`;
-`parallelism` a number; `rebalance`, `rescale`, `shuffle`, `broadcast`, `global_`, `forward` nothing.
-`watermarks: {delay: 5}` beside `inputs` derives watermarks from timestamps instead of taking them from the script;
-`watermarks: none` is for records without timestamps. A function class may stand where an expression is expected.
-Lists stand for tuples.
+`parallelism` a number; `rebalance`, `rescale`, `shuffle`, `broadcast`, `global_`, `forward` nothing. A function class
+may stand where an expression is expected. Lists stand for tuples.
+
+`watermarks` beside `inputs`, or beside `channels` for one input alone, says how watermarks are made instead of taking
+them from the script: `{delay: 5}` from timestamps, `{generator: Mine}` by generators of a class, each with
+`idle: 50` if channels without records for so many milliseconds are idle; `ingestion`; `none` for records without
+timestamps. As a step, `watermarks` assigns timestamps and watermarks in the midst of a stream, timestamps by the
+expression `at` in `v` and `t` if there is one. `parallelism` beside `channels`: so many subtasks read them.
+
+`{tick: 50}` in a channel: what follows comes 50 ms later, by a clock that moves when nothing else is left to read and
+says 1000000 at first. Such a case has `hosts: local`, since other hosts' clocks cannot be moved.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,18 +43,20 @@ import yaml
 
 from penstock.api.data_stream import DataStream, KeyedStream
 from penstock.api.environment import StreamExecutionEnvironment
-from penstock.core import co_functions, functions, output_tag, state
+from penstock.core import co_functions, functions, output_tag, state, watermark
 from penstock.core.clock import ManualClock
 from penstock.core.config import Configuration
 from penstock.core.job import RuntimeSettings
 from penstock.core.time import Duration
 from penstock.core.watermark import WatermarkStrategy
 from penstock.testing.jobs import collect, local_job
-from penstock.testing.scripted import PER_RECORD, At, Mark, ScriptedSource, scripted_stream
+from penstock.testing.scripted import EVERY_RECORD, At, Event, Mark, ScriptedSource, Tick, scripted_stream
 
 __all__ = ["Transcript", "load_transcripts", "run_local", "run_on_host"]
 
 Results = Mapping[str, Sequence[Any]]
+
+START_MS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +68,8 @@ class Transcript:
     streams: Mapping[str, Sequence[Mapping[str, Any]]]
     expect: Mapping[str, Sequence[Any]]
     in_order: Mapping[str, str]
-    timed: bool
-    delay_ms: int | None
+    watermarks: Any
+    local_only: bool
     scope: Mapping[str, Any]
 
     def build(self, env: StreamExecutionEnvironment, prefix: str = "") -> None:
@@ -88,15 +97,31 @@ class Transcript:
 
     # -- building ---------------------------------------------------------------------------------
 
+    def sources(self) -> dict[str, ScriptedSource]:
+        """What the inputs are read from."""
+        return {name: _scripted(given) for name, given in self.inputs.items()}
+
     def _source(self, env: StreamExecutionEnvironment, name: str, given: Any) -> DataStream[Any]:
-        channels = given["channels"] if isinstance(given, dict) else [given or []]
-        source = ScriptedSource([[_event(e) for e in channel] for channel in channels])
-        if not self.timed:
-            return env.from_source(source, WatermarkStrategy.no_watermarks(), name)
-        if self.delay_ms is None:
-            return scripted_stream(env, source, name)
-        delay = Duration.of_millis(self.delay_ms)
-        return env.from_source(source, WatermarkStrategy.for_bounded_out_of_orderness(delay), name)
+        watermarks = given.get("watermarks", self.watermarks) if isinstance(given, dict) else self.watermarks
+        if watermarks is None:
+            return scripted_stream(env, _scripted(given), name)
+        if any(isinstance(e, Mark) for channel in _events(given) for e in channel):
+            raise ValueError(f"transcript {self.name!r}: {name} has watermarks in its script and makes its own")
+        return env.from_source(_scripted(given), self._strategy(watermarks), name)
+
+    def _strategy(self, given: Any) -> WatermarkStrategy:
+        if given == "ingestion":
+            return WatermarkStrategy.for_ingestion_time()
+        strategy = WatermarkStrategy.no_watermarks()
+        if given == "none":
+            return strategy
+        if "generator" in given:
+            strategy = WatermarkStrategy.for_generator(self._made(given["generator"]))
+        elif "delay" in given:
+            strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(given["delay"]))
+        if "idle" in given:
+            strategy = strategy.with_idleness(Duration.of_millis(given["idle"]))
+        return strategy.with_timestamp_assigner(self._function("v, t", given["at"])) if "at" in given else strategy
 
     def _stream(self, steps: Sequence[Mapping[str, Any]], made: Mapping[str, DataStream[Any]]) -> DataStream[Any]:
         (start,) = [s["from"] for s in steps if "from" in s]
@@ -127,6 +152,8 @@ class Transcript:
             return getattr(stream, verb)(argument)  # type: ignore[no-any-return]
         if verb == "project":
             return stream.project(*argument)
+        if verb == "watermarks":
+            return stream.assign_timestamps_and_watermarks(self._strategy(argument))
         if verb == "parallelism":
             return stream.set_parallelism(argument)  # type: ignore[no-any-return]
         return getattr(stream, verb)()  # type: ignore[no-any-return]
@@ -160,27 +187,29 @@ def load_transcripts(path: str | Path) -> list[Transcript]:
     """The cases of a file."""
     data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     scope: dict[str, Any] = {"__name__": f"transcript_{Path(path).stem}"}
-    for module in (functions, co_functions, state, output_tag):
+    for module in (functions, co_functions, state, output_tag, watermark):
         scope.update({n: getattr(module, n) for n in module.__all__})
     exec(compile(data.get("functions", ""), str(path), "exec"), scope)
     return [_transcript(case, scope) for case in data["cases"]]
 
 
 def _transcript(case: dict[str, Any], scope: Mapping[str, Any]) -> Transcript:
-    known = {"name", "rules", "inputs", "streams", "expect", "in_order", "watermarks"}
+    known = {"name", "rules", "inputs", "streams", "expect", "in_order", "watermarks", "hosts"}
     if unknown := set(case) - known:
         raise ValueError(f"transcript {case.get('name')!r}: unknown fields {sorted(unknown)}")
-    watermarks = case.get("watermarks", {})
-    return Transcript(
+    made = Transcript(
         case["name"],
         case["inputs"],
         case.get("streams", {}),
         case["expect"],
         case.get("in_order", {}),
-        watermarks != "none",
-        watermarks["delay"] if isinstance(watermarks, dict) and watermarks else None,
+        case.get("watermarks"),
+        case.get("hosts", "all") == "local",
         scope,
     )
+    if not made.local_only and any(source.ticks() for source in made.sources().values()):
+        raise ValueError(f"transcript {made.name!r}: ticks need a clock that can be moved: say `hosts: local`")
+    return made
 
 
 def run_local(
@@ -190,24 +219,36 @@ def run_local(
     restart_every_batch: bool = False,
     settings: RuntimeSettings | None = None,
 ) -> list[str]:
-    """Run a case in the local host; what differs from what is expected."""
+    """Run a case in the local host; what differs from what is expected.
+
+    The clock moves on to the next tick whenever a batch found nothing to read.
+    """
     env = StreamExecutionEnvironment()
     transcript.build(env)
-    chosen = settings or RuntimeSettings(per_record_watermarks=True)
-    job = local_job(env, parallelism, settings=chosen, clock=ManualClock(1_000_000))
+    clock = ManualClock(START_MS)
+    job = local_job(env, parallelism, settings=settings or RuntimeSettings(watermark_records=1), clock=clock)
     sizes = iter(batch_sizes)
+    ticks = iter(sorted({at for source in transcript.sources().values() for at in source.ticks()}))
     while not job.finished:
-        job.run_batch(next(sizes, 1 << 40))
+        limit = next(sizes, 1 << 40)
+        job.run_batch(limit)
         if restart_every_batch:
             job.restart()
+        if limit and not job.progressed:
+            clock.set_ms(next(ticks))
     return transcript.problems(job.results)
 
 
 def run_on_host(
     transcripts: Sequence[Transcript], host: str, parallelism: int, conf: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Run cases as branches of one job on a host: `local`, `bounded` or `streaming`; what differs."""
-    settings = {"penstock.host": host, PER_RECORD: "true", **(conf or {})}
+    """Run cases as branches of one job on a host: `local`, `bounded` or `streaming`; what differs.
+
+    Cases that are for the local host alone need a clock of their own: see `run_local`.
+    """
+    if alone := [t.name for t in transcripts if t.local_only]:
+        raise ValueError(f"only run_local can run {alone}")
+    settings = {"penstock.host": host, EVERY_RECORD: "1", **(conf or {})}
     env = StreamExecutionEnvironment(Configuration(settings)).set_parallelism(parallelism)
     for number, transcript in enumerate(transcripts):
         transcript.build(env, f"{number}/")
@@ -225,10 +266,24 @@ def run_on_host(
     ]
 
 
-def _event(given: Mapping[str, Any]) -> At | Mark:
-    if "watermark" in given:
-        return Mark(given["watermark"])
-    return At(given.get("at"), _tuples(given["is"]))
+def _scripted(given: Any) -> ScriptedSource:
+    return ScriptedSource(_events(given), parallelism=given.get("parallelism") if isinstance(given, dict) else None)
+
+
+def _events(given: Any) -> list[list[Event]]:
+    return [list(_channel(events)) for events in (given["channels"] if isinstance(given, dict) else [given or []])]
+
+
+def _channel(events: Sequence[Mapping[str, Any]]) -> Iterator[Event]:
+    now_ms = START_MS
+    for event in events:
+        if "tick" in event:
+            now_ms += event["tick"]
+            yield Tick(now_ms)
+        elif "watermark" in event:
+            yield Mark(event["watermark"])
+        else:
+            yield At(event.get("at"), _tuples(event["is"]))
 
 
 def _tuples(value: Any) -> Any:

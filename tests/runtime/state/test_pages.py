@@ -231,3 +231,44 @@ def test_a_directory_finds_one_page_for_every_hash() -> None:
     assert group.leaf(0b1110) == (0, 1, 0b0)
     assert group.leaf(0b1111) == (0, 2, 0b11)
     assert Group.decode(0, group.encode()).leaf(0b1111) == (0, 2, 0b11)
+
+
+def heap_sizes(backend: KeyedBackend) -> tuple[int, int]:
+    return len(backend._heaps[EVENT]), len(backend._far[EVENT])
+
+
+def test_timers_of_pages_that_left_memory_leave_no_trace_in_it() -> None:
+    """S4, S6: pages that go and come again do not pile up timers, and all of them fire once, in order."""
+    backend = open_backend(MemoryStore(), page_bytes=200, budget=2_000)
+    for key in range(400):
+        backend.ensure([key])
+        backend.select(key)
+        backend.register(EVENT, 1_000 + key)
+    backend.flush()
+    for round_ in range(20):
+        for key in range(0, 400, 7):
+            backend.ensure([key])
+            backend.select(key)
+            backend.register(EVENT, 5_000 + round_)
+            backend.delete(EVENT, 5_000 + round_)
+    loaded = backend.timer_count(EVENT)
+    in_heap, far = heap_sizes(backend)
+    assert backend.evictions > 50
+    assert in_heap <= 2 * loaded + 256
+    assert far <= 2 * 400 + 256
+    assert len({id(entry[2]) for entry in backend._heaps[EVENT] if not entry[2].live}) == 0
+    assert [timer[0] for timer in backend.due(EVENT, 10_000)] == list(range(1_000, 1_400))
+
+
+def test_a_timer_moved_again_and_again_does_not_grow_the_heap() -> None:
+    """S4"""
+    backend = open_backend(MemoryStore())
+    backend.ensure(["a"])
+    backend.select("a")
+    for number in range(10_000):
+        backend.register(PROCESSING, 10**9)
+        backend.register(PROCESSING, 10**9 + number)
+        backend.delete(PROCESSING, 10**9 + number)
+    backend.register(PROCESSING, 10**9)
+    assert len(backend._heaps[PROCESSING]) < 300
+    assert [timer[0] for timer in backend.due(PROCESSING, 10**10)] == [10**9]

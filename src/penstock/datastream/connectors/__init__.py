@@ -1,9 +1,34 @@
 """Public names on PyFlink's path `pyflink.datastream.connectors`."""
 
-from penstock.connectors.file_sink import FileSink
-from penstock.connectors.file_source import FileSource
+from penstock.connectors.buckets import BucketAssigner, RollingPolicy
+from penstock.connectors.file_sink import FileSink, OutputFileConfig, StreamingFileSink
+from penstock.connectors.file_source import (
+    FileEnumeratorProvider,
+    FileSource,
+    FileSourceBuilder,
+    FileSplitAssignerProvider,
+    StreamFormat,
+)
+from penstock.connectors.hybrid_source import HybridSource, HybridSourceBuilder
 from penstock.connectors.sequences import NumberSequenceSource
-from penstock.core.sink import Sink
+from penstock.core.sink import DeliveryGuarantee, Sink
 from penstock.core.source import Source
 
-__all__ = ["FileSink", "FileSource", "NumberSequenceSource", "Sink", "Source"]
+__all__ = [
+    "BucketAssigner",
+    "DeliveryGuarantee",
+    "FileEnumeratorProvider",
+    "FileSink",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSplitAssignerProvider",
+    "HybridSource",
+    "HybridSourceBuilder",
+    "NumberSequenceSource",
+    "OutputFileConfig",
+    "RollingPolicy",
+    "Sink",
+    "Source",
+    "StreamFormat",
+    "StreamingFileSink",
+]

@@ -1,6 +1,37 @@
 """Public names on PyFlink's path `pyflink.datastream.connectors.file_system`."""
 
-from penstock.connectors.file_sink import FileSink, OutputFileConfig
-from penstock.connectors.file_source import FileSource, FileSourceBuilder, StreamFormat
+from penstock.connectors.buckets import (
+    BucketAssigner,
+    DefaultRollingPolicy,
+    FileCompactor,
+    FileCompactStrategy,
+    OnCheckpointRollingPolicy,
+    RollingPolicy,
+)
+from penstock.connectors.file_sink import FileSink, OutputFileConfig, StreamingFileSink
+from penstock.connectors.file_source import (
+    BulkFormat,
+    FileEnumeratorProvider,
+    FileSource,
+    FileSourceBuilder,
+    FileSplitAssignerProvider,
+    StreamFormat,
+)
 
-__all__ = ["FileSink", "FileSource", "FileSourceBuilder", "OutputFileConfig", "StreamFormat"]
+__all__ = [
+    "BucketAssigner",
+    "BulkFormat",
+    "DefaultRollingPolicy",
+    "FileCompactStrategy",
+    "FileCompactor",
+    "FileEnumeratorProvider",
+    "FileSink",
+    "FileSource",
+    "FileSourceBuilder",
+    "FileSplitAssignerProvider",
+    "OnCheckpointRollingPolicy",
+    "OutputFileConfig",
+    "RollingPolicy",
+    "StreamFormat",
+    "StreamingFileSink",
+]

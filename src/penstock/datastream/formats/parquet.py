@@ -1,5 +1,10 @@
 """Public names on PyFlink's path `pyflink.datastream.formats.parquet`."""
 
-from penstock.connectors.file_sink import ParquetBulkWriters
+from penstock.connectors.formats.columnar import (
+    AvroParquetReaders,
+    AvroParquetWriters,
+    ParquetBulkWriters,
+    ParquetColumnarRowInputFormat,
+)
 
-__all__ = ["ParquetBulkWriters"]
+__all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]

@@ -14,6 +14,7 @@ from penstock.core.specs import AsyncSpec
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import not_iterable, user_failure
 from penstock.runtime.operators.base import Timestamps
+from penstock.runtime.operators.poison import poisoned
 from penstock.runtime.operators.process import Emitter
 
 __all__ = ["AsyncOperator"]
@@ -61,7 +62,9 @@ class AsyncOperator(Emitter):
                 self.desc.name, self.desc.uid, "async_invoke", failed.record, failed.error
             ) from failed.error
         for index, result in sorted(made, key=_index) if self._spec.ordered else made:
-            if result is not None:
+            if isinstance(result, _Failed):
+                poisoned(self.poison, values[index], stamps[index], result.error)
+            elif result is not None:
                 self._take_result(values[index], result, stamps[index])
         self.flush()
 
@@ -94,7 +97,10 @@ class AsyncOperator(Emitter):
             try:
                 ended.append((index, await self._one(value)))
             except Exception as error:
-                raise _Failed(value, error) from error
+                failed = _Failed(value, error)
+                if self.poison is None:
+                    raise failed from error
+                ended.append((index, failed))
 
     async def _one(self, value: Any) -> Any:
         """One record, its retries included, within the time-out."""

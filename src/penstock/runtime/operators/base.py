@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 from penstock.core.job import ChainedOperator
 from penstock.runtime.codec import fix
-from penstock.runtime.context import TaskContext
+from penstock.runtime.context import Lane, TaskContext
+from penstock.runtime.state.page import NO_TIMER
 
-__all__ = ["Discard", "Entry", "Fan", "Operator", "Output", "Timestamps"]
+__all__ = ["Discard", "Entry", "Fan", "Operator", "Output", "Poison", "Timestamps"]
 
 Timestamps = Sequence[Any] | None
 Entry = Callable[[list[Any], Timestamps, Sequence[Any] | None], None]
@@ -25,6 +26,9 @@ class Output(Protocol):
     def watermark(self, timestamp: int) -> None:
         """Take a watermark; everything emitted before belongs before it."""
 
+    def status(self, idle: bool) -> None:
+        """From here on the stream is idle, or active again (T6)."""
+
 
 class Discard:
     """Nobody listens."""
@@ -33,6 +37,9 @@ class Discard:
         """Drop."""
 
     def watermark(self, timestamp: int) -> None:
+        """Drop."""
+
+    def status(self, idle: bool) -> None:
         """Drop."""
 
 
@@ -52,11 +59,31 @@ class Fan:
         for output in self._outputs:
             output.watermark(timestamp)
 
+    def status(self, idle: bool) -> None:
+        for output in self._outputs:
+            output.status(idle)
+
+
+class Poison:
+    """Where records go on which a function raised (F9): they are counted and, with a tag, sent to a side output."""
+
+    def __init__(self, operator: Operator, tag: str | None) -> None:
+        self._operator, self._tag = operator, tag
+
+    def take(self, value: Any, timestamp: Any, error: Exception) -> None:
+        """Put a record aside. The side output gets it with the text of the error."""
+        operator = self._operator
+        operator.task.report(operator.desc).group.counter("poisonRecords").inc()
+        side = operator.sides.get(self._tag) if self._tag is not None else None
+        if side is not None:
+            text = f"{type(error).__name__}: {error}"
+            side.emit([(fix(value), text)], None if timestamp is None else [timestamp])
+
 
 class Operator:
     """Base of live operators. Everything is defaulted; a subclass overrides what it is about.
 
-    Order of calls: `restore?`, `open`, then per batch `begin`, any of `process`/`watermark`/
+    Order of calls: `restore?`, `open`, then per batch `begin`, any of `process`/`watermark`/`status`/
     `processing_time`, `end`, `snapshot`; `close` once at the end of its life.
     """
 
@@ -66,6 +93,8 @@ class Operator:
         self.out: Output = Discard()
         self.sides: dict[str, Output] = {}
         self.current_watermark: int = -(2**63)
+        policy = desc.poison or task.settings.poison
+        self.poison = Poison(self, policy.tag) if policy.guarded else None
 
     def restore(self, state: Any) -> None:
         """Take over what `snapshot` gave."""
@@ -98,6 +127,22 @@ class Operator:
         self.out.watermark(timestamp)
         for side in self.sides.values():
             side.watermark(timestamp)
+
+    def status(self, idle: bool) -> None:
+        """The input became idle, or active again: pass it on (T6)."""
+        self.forward_status(idle)
+
+    def forward_status(self, idle: bool) -> None:
+        self.out.status(idle)
+        for side in self.sides.values():
+            side.status(idle)
+
+    def lane_ended(self, lane: Lane) -> None:
+        """Called on the head of a chain when all channels of a lane have ended."""
+
+    def next_processing_ms(self) -> int:
+        """When the operator wants to be called even if nothing comes (processing time); NO_TIMER if never."""
+        return NO_TIMER
 
     def processing_time(self, now_ms: int) -> None:
         """Fire processing-time timers that are due."""

@@ -16,6 +16,7 @@ from penstock.runtime.keyhash import subtask_of_group
 from penstock.runtime.operators.base import Entry, Operator
 from penstock.runtime.operators.process import Context, Emitter, KeyedProcessOperator, ProcessOperator
 from penstock.runtime.state.backend import KeyedBackend
+from penstock.runtime.state.sweep import table_name
 
 __all__ = ["BroadcastOperator", "KeyedBroadcastOperator"]
 
@@ -184,6 +185,6 @@ class KeyedBroadcastOperator(_Broadcasting, KeyedProcessOperator):
             for group in range(task.max_parallelism)
             if subtask_of_group(group, task.parallelism, task.max_parallelism) == task.subtask
         ]
-        slot = self._backend.use(f"{descriptor.kind}:{descriptor.name}")
+        slot = self._backend.use(table_name(descriptor))
         for key in self._backend.each_key(own, slot):
             function(key, handle)

@@ -25,6 +25,7 @@ from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.asynchronous import AsyncOperator
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.broadcast import BroadcastOperator, KeyedBroadcastOperator
+from penstock.runtime.operators.poison import FunctionGuard, GuardedFilter, GuardedFlatMap
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.sink import CollectOperator, SinkOperator
 from penstock.runtime.operators.timestamps import TimestampsOperator
@@ -54,9 +55,21 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
 def build_operator(desc: ChainedOperator, task: TaskContext) -> Operator:
     """The live operator of a spec, with a function object of its own: subtasks in one process must not share one."""
     desc = replace(desc, spec=_own(desc))
+    if (desc.poison or task.settings.poison).guarded:
+        return _guarded(desc, task)
     if isinstance(desc.spec, TransformSpec):
         return _TRANSFORMS[desc.spec.kind](desc, task)
     return _OPERATORS[type(desc.spec)](desc, task)
+
+
+def _guarded(desc: ChainedOperator, task: TaskContext) -> Operator:
+    """An operator that goes on without records that its function raises on (F9)."""
+    if isinstance(desc.spec, TransformSpec):
+        return GuardedFilter(desc, task) if desc.spec.kind == "filter" else GuardedFlatMap(desc, task)
+    guard = FunctionGuard(getattr(desc.spec, "function", None))
+    operator = _OPERATORS[type(desc.spec)](desc, task)
+    guard.operator = operator
+    return operator
 
 
 def _own(desc: ChainedOperator) -> OperatorSpec:

@@ -32,6 +32,7 @@ class Emitter(Operator):
         self._values: list[Any] = []
         self._times: list[Any] = []
         self._side: dict[str, tuple[list[Any], list[Any]]] = {}
+        self.held: list[Any] | None = None
 
     def take(self, result: Iterable[Any], timestamp: Any) -> None:
         """Gather everything a call yielded."""
@@ -49,7 +50,10 @@ class Emitter(Operator):
         self._times.append(timestamp)
 
     def output(self, tag: OutputTag, value: Any, timestamp: Any) -> None:
-        """Send to a side output; dropped if nobody asked for that tag."""
+        """Send to a side output; dropped if nobody asked for that tag. Held back while a guarded call lasts."""
+        if self.held is not None:
+            self.held.append((tag, self._fix(value)))
+            return
         side = self.sides.get(tag.tag_id)
         if side is None:
             return
@@ -89,6 +93,10 @@ class Emitter(Operator):
         except Exception as error:
             raise self.failed(method, value, result, error) from error
         self.flush()
+
+    def forward_status(self, idle: bool) -> None:
+        self.flush()
+        super().forward_status(idle)
 
     def failed(self, doing: str, record: Any, result: Any, error: Exception) -> Exception:
         if isinstance(error, TypeError) and result is not None and not hasattr(result, "__iter__"):
@@ -168,7 +176,7 @@ class Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
     def get_current_key(self) -> Any:
         return self._backend.key if self._backend is not None else None
 
-    def time_domain(self) -> int:
+    def time_domain(self) -> TimeDomain:
         return self.domain
 
     def output(self, output_tag: OutputTag, value: Any) -> None:
@@ -207,7 +215,7 @@ class KeyedOperator(Emitter):
         assert task.backend is not None
         self._backend = task.backend
 
-    def _fire(self, domain: int, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
         """Run timers; each is (timestamp, key, namespace), with its key made current."""
         raise NotImplementedError
 
@@ -294,14 +302,14 @@ class KeyedProcessOperator(KeyedOperator):
             raise self.failed(method, value, result, error) from error
         self.flush()
 
-    def _fire(self, domain: int, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
         call, context, result, timestamp = self._function.on_timer, self._context, None, 0
         try:
             for timestamp, _, _ in due:
                 context.domain, context.stamp = domain, timestamp
                 result = call(timestamp, context)
                 if result is not None:
-                    self.take(result, timestamp if domain == TimeDomain.EVENT_TIME else None)
+                    self.take(result, timestamp if domain is TimeDomain.EVENT_TIME else None)
         except Exception as error:
             what = f"timer {timestamp} of key {describe(self._backend.key)}"
             raise self.failed("on_timer", what, result, error) from error

@@ -34,6 +34,9 @@ class Shaped:
     def watermark(self, timestamp: int) -> None:
         self._output.watermark(timestamp)
 
+    def status(self, idle: bool) -> None:
+        self._output.status(idle)
+
 
 def shaped(desc: ChainedOperator, tag: str | None, output: Output) -> Output:
     """The output behind the type that was declared for it, if that changes anything."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 from penstock.core.job import ChainedOperator
@@ -12,7 +13,7 @@ from penstock.runtime.chunk import COLLECTED, COMMITTABLES, DRIVER, PENDING, Chu
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Operator, Poison, Timestamps
 
 __all__ = ["CollectOperator", "SinkOperator"]
 
@@ -46,6 +47,9 @@ class SinkOperator(Operator):
         self._committables = []
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        if self.poison is not None:
+            self._write_guarded(self.poison, values, timestamps)
+            return
         try:
             self._open_writer().write_all(values, timestamps)
         except Exception as error:
@@ -57,11 +61,26 @@ class SinkOperator(Operator):
                 error,
             ) from error
 
+    def _write_guarded(self, poison: Poison, values: list[Any], timestamps: Timestamps) -> None:
+        """One by one: who knows what a writer has taken of many when it raises (F9)."""
+        writer = self._open_writer()
+        for value, stamp in zip(values, timestamps or repeat(None), strict=False):
+            try:
+                writer.write_all([value], None if stamp is None else [stamp])
+            except Exception as error:
+                poison.take(value, stamp, error)
+
     def _open_writer(self) -> SinkWriter:
         if self._writer is None:
             task = self.task
             self._writer = self._sink.create_writer(
-                WriterInitContext(task.subtask, task.parallelism, task.batch.batch_id, task.attempt_id)
+                WriterInitContext(
+                    task.subtask,
+                    task.parallelism,
+                    task.batch.batch_id,
+                    task.attempt_id,
+                    task.batch.processing_time_ms,
+                )
             )
         return self._writer
 

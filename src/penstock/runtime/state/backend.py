@@ -6,19 +6,25 @@ changed; `page_of` says which page a key belongs to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from heapq import heappop, heappush
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from heapq import heappop
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import stable_hash
-from penstock.runtime.state.page import NO_TIMER, Group, Page, PageId, StoreKeys, Timer
+from penstock.runtime.state.heap import SweptHeap
+from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page, PageId, StoreKeys, Timer
 from penstock.runtime.state.store import StateStore
 
-__all__ = ["EVENT", "PROCESSING", "KeyedBackend"]
+if TYPE_CHECKING:
+    from penstock.runtime.state.sweep import Sweeper
 
-EVENT, PROCESSING = 0, 1
+__all__ = ["EVENT", "PROCESSING", "SWEEP", "KeyedBackend"]
+
+EVENT, PROCESSING, SWEEP = 0, 1, 2
 _PREFETCH = 64
 _BUCKETS_KEPT = 64
 _KEY_WEIGHT = 160
@@ -36,7 +42,7 @@ class KeyedBackend:
         max_parallelism: int,
         page_bytes: int,
         budget_bytes: int,
-        group_timers: dict[int, tuple[int, int]] | None = None,
+        group_timers: dict[int, Earliest] | None = None,
     ) -> None:
         # configuration
         self.store = store
@@ -56,13 +62,17 @@ class KeyedBackend:
         self._buckets: dict[bytes, dict[Any, Any]] = {}
         self._changed: set[bytes] = set()
         self.group_timers = group_timers if group_timers is not None else {}
-        self._heaps: tuple[list[Any], list[Any]] = ([], [])
-        self._far: tuple[list[Any], list[Any]] = ([], [])
+        self._heaps = tuple(SweptHeap(partial(_pending, domain)) for domain in (EVENT, PROCESSING, SWEEP))
+        self._far = tuple(SweptHeap(partial(self._still_far, domain)) for domain in (EVENT, PROCESSING, SWEEP))
+        self._adopted: dict[str, tuple[str, Callable[[Any], Any]]] = {}
+        self.sweeper: Sweeper | None = None
         self._count = 0
         self._tick = 0
         self._weight = 0
         self._died = False
         self.evictions = 0
+        self.size = [0, 0, 0]
+        """Pages, their bytes, and blobs of large collections in the store."""
         for group, earliest in self.group_timers.items():
             self._note_far((group, -1, 0), earliest)
 
@@ -152,9 +162,11 @@ class KeyedBackend:
         self._weight += page.weight
         if blob is None:
             return
+        page.size = len(blob)
         for domain, timers in enumerate(page.timers):
             for timer in timers:
                 self._push(domain, timer, page)
+        self._adopt(page)
         keys = page.members()
         self.page_of.update(dict.fromkeys(keys, page))
         self._add_weight(page, len(blob) + _KEY_WEIGHT * len(keys))
@@ -212,19 +224,28 @@ class KeyedBackend:
 
     def _push(self, domain: int, timer: Timer, page: Page) -> None:
         self._count += 1
-        heappush(self._heaps[domain], (timer[0], self._count, page, timer[1], timer[2]))
+        self._heaps[domain].push((timer[0], self._count, page, timer[1], timer[2]))
 
-    def _note_far(self, ident: PageId, earliest: tuple[int, int]) -> None:
+    def _note_far(self, ident: PageId, earliest: Earliest) -> None:
         """Remember when a page that is not loaded (depth −1: a whole group) has something due."""
-        for domain in (EVENT, PROCESSING):
-            if earliest[domain] != NO_TIMER:
-                heappush(self._far[domain], (earliest[domain], ident))
+        for domain, timestamp in enumerate(earliest):
+            if timestamp != NO_TIMER:
+                self._far[domain].push((timestamp, ident))
 
-    def _load_far(self, domain: int, upto: int) -> None:
+    def _still_far(self, domain: int, noted: Iterable[tuple[int, PageId]]) -> set[tuple[int, PageId]]:
+        """What still says what the directory says of a page that is not loaded, or stands for a whole group."""
+        return {
+            (at, ident)
+            for at, ident in noted
+            if (group := self._groups.get(ident[0])) is None
+            or (ident not in self._pages and group.pages.get(ident[1:], ())[domain : domain + 1] == (at,))
+        }
+
+    def _load_far(self, domain: int, upto: int, limit: int = _PREFETCH) -> None:
         far = self._far[domain]
         groups: set[int] = set()
         pages: set[PageId] = set()
-        while far and far[0][0] <= upto and len(pages) < _PREFETCH:
+        while far and far[0][0] <= upto and len(pages) < limit:
             _, ident = heappop(far)
             if ident[1] < 0:
                 groups.add(ident[0])
@@ -233,6 +254,53 @@ class KeyedBackend:
         self._load_groups(groups)
         self._load_pages(pages)
 
+    # -- state that expires, or begins or ceases to -----------------------------------------------
+
+    def adopt(self, old: str, new: str, change: Callable[[Any], Any]) -> None:
+        """Whatever pages hold in the table `old` moves to `new`, changed: a state gained or lost its TTL."""
+        self._adopted[old] = (new, change)
+        for page in self._pages.values():
+            self._adopt(page)
+
+    def _adopt(self, page: Page) -> None:
+        group = self._groups[page.ident[0]].pages.get(page.ident[1:], ())
+        page.sweep_ms = min(page.sweep_ms, *group[SWEEP:], NO_TIMER)
+        for old, (new, change) in self._adopted.items():
+            if table := page.tables.pop(old, None):
+                with self.at(page):
+                    moved = {key: change(stored) for key, stored in table.items()}
+                page.tables.setdefault(new, {}).update(moved)
+                page.dirty = True
+
+    @contextmanager
+    def at(self, page: Page) -> Iterator[None]:
+        """Work on a page that is not the current record's."""
+        before, self.page = self.page, page
+        try:
+            yield
+        finally:
+            self.page = before
+
+    def loaded_pages(self) -> Iterable[Page]:
+        return self._pages.values()
+
+    def load_due_for_sweep(self, upto: int, limit: int) -> None:
+        """Load pages that are to be swept, about `limit` of them."""
+        far, before = self._far[SWEEP], len(self._pages)
+        while far and far[0][0] <= upto and len(self._pages) - before < limit:
+            self._load_far(SWEEP, upto, limit)
+
+    def note_sweep(self, page: Page) -> None:
+        """A page was swept: its directory learns when it is due again, even if nothing in it had expired."""
+        if page.stored:
+            self._groups[page.ident[0]].set_page(*page.ident[1:], page.earliest(), new=False)
+
+    def next_sweep_ms(self) -> int:
+        """When something expired may have to be removed; NO_TIMER if nothing expires."""
+        if self.sweeper is None:
+            return NO_TIMER
+        return min(self.earliest(SWEEP), min((p.sweep_ms for p in self._pages.values()), default=NO_TIMER))
+
     # -- blobs beside pages (segments, buckets) -------------------------------------------------
 
     def read_blobs(self, keys: list[bytes]) -> list[bytes | None]:
@@ -240,6 +308,11 @@ class KeyedBackend:
         missing = [k for k in keys if k not in self._blobs]
         found = dict(zip(missing, self.store.get_many(missing), strict=True)) if missing else {}
         return [self._blobs[k] if k in self._blobs else found[k] for k in keys]
+
+    def new_blob(self, key: bytes, blob: bytes) -> None:
+        """Write a blob that was not there before."""
+        self.size[2] += 1
+        self.write_blob(key, blob)
 
     def write_blob(self, key: bytes, blob: bytes | None) -> None:
         """Write (or with None remove) the blob of a large collection; buckets go through `bucket`."""
@@ -263,6 +336,7 @@ class KeyedBackend:
         """Remove the blob of a large collection."""
         self._buckets.pop(key, None)
         self._changed.discard(key)
+        self.size[2] -= 1
         self.write_blob(key, None)
 
     def _flush_buckets(self) -> None:
@@ -280,6 +354,8 @@ class KeyedBackend:
 
     def flush(self) -> None:
         """Write every dirty page and directory; called at the end of a batch."""
+        if self.sweeper is not None:
+            self.sweeper.sweep()
         self._flush_buckets()
         self._flush_blobs()
         self._write([p for p in self._pages.values() if p.dirty])
@@ -317,23 +393,30 @@ class KeyedBackend:
         page.dirty = False
         if blob is None:
             self._groups[group].drop_page(depth, bits)
-            if page.stored:
-                drops.append(self.names.page(page.ident))
+            self._drop_stored(page, drops)
             self._forget(page)
             return
         if len(blob) > self._page_bytes:
             children = self._split(page, len(blob))
             if children:
                 self._groups[group].drop_page(depth, bits)
-                if page.stored:
-                    drops.append(self.names.page(page.ident))
+                self._drop_stored(page, drops)
                 for child in children:
                     self._write_page(child, puts, drops)
                 return
         self._groups[group].set_page(depth, bits, page.earliest(), new=not page.stored)
+        self.size[0] += not page.stored
+        self.size[1] += len(blob) - page.size
+        page.size = len(blob)
         page.stored = True
         self._add_weight(page, len(blob) + _KEY_WEIGHT * max(map(len, page.tables.values()), default=0) - page.weight)
         puts.append((self.names.page(page.ident), blob))
+
+    def _drop_stored(self, page: Page, drops: list[bytes]) -> None:
+        if page.stored:
+            drops.append(self.names.page(page.ident))
+            self.size[0] -= 1
+            self.size[1] -= page.size
 
     def _split(self, page: Page, size: int) -> list[Page]:
         """Children that each hold about half a target page; none if the hash cannot tell the keys apart."""
@@ -363,6 +446,7 @@ class KeyedBackend:
         self._forget(page)
         for child in children:
             child.used = page.used
+            child.sweep_ms = page.sweep_ms
             self._pages[child.ident] = child
             self._weight += child.weight
 
@@ -408,6 +492,8 @@ class KeyedBackend:
             if page.live:
                 self._leave(page)
         self._sweep()
+        for heap in self._heaps:
+            heap.sweep()
 
     def _leave(self, page: Page) -> None:
         """A page that was never written leaves no trace in its group's directory."""
@@ -422,6 +508,7 @@ class KeyedBackend:
         """Drop a page from memory; `_sweep` must follow before the next record."""
         if self._pages.pop(page.ident, None) is not None:
             page.live = False
+            page.tables, page.slots = {}, []  # a heap may still hold on to the page
             self._died = True
             self._weight -= page.weight
 
@@ -431,3 +518,12 @@ class KeyedBackend:
             self._died = False
             for key in [k for k, page in self.page_of.items() if not page.live]:
                 del self.page_of[key]
+
+
+def _pending(domain: int, entries: Iterable[Any]) -> Iterable[Any]:
+    """Of a heap's entries those that will fire: not deleted, fired or set twice, nor of a page that left memory."""
+    return {
+        (id(page), timestamp, key, namespace): (timestamp, count, page, key, namespace)
+        for timestamp, count, page, key, namespace in entries
+        if page.live and (timestamp, key, namespace) in page.timers[domain]
+    }.values()

@@ -23,7 +23,9 @@ _READ_AHEAD = 16
 
 def item_size(item: Any) -> int:
     """A rough size of an encoded item, for cutting segments."""
-    return 8 + len(item) if item.__class__ in (Encoded, str, bytes) else 24
+    if item.__class__ in (Encoded, str, bytes):
+        return 8 + len(item)
+    return 16 + sum(map(item_size, item)) if item.__class__ is tuple else 24
 
 
 class SegmentList:
@@ -51,7 +53,7 @@ class SegmentList:
     def _seal(self, backend: StateSpace) -> None:
         group = backend.group_of(backend.page)
         number = group.take_segment()
-        backend.write_blob(backend.names.segment(group.number, number), dumps(self.tail))
+        backend.new_blob(backend.names.segment(group.number, number), dumps(self.tail))
         if self.runs and sum(self.runs[-1]) == number:
             self.runs[-1] = (self.runs[-1][0], self.runs[-1][1] + 1)
         else:
@@ -70,6 +72,11 @@ class SegmentList:
                 assert blob is not None, "a segment of a list is missing from the state store"
                 yield from map(decode, loads(blob))
         yield from map(decode, tail)
+
+    def drop_first(self) -> None:
+        """Forget the first segment, whose blob is gone."""
+        first, count = self.runs[0]
+        self.runs[:1] = [(first + 1, count - 1)] if count > 1 else []
 
     def drop(self, backend: StateSpace) -> None:
         for key in self.keys(backend):
@@ -120,7 +127,7 @@ class BucketMap:
         self.buckets = [group.take_segment() for _ in parts]
         self.count = len(entries)
         for number, part in zip(self.buckets, parts, strict=True):
-            backend.write_blob(backend.names.segment(group.number, number), dumps(part))
+            backend.new_blob(backend.names.segment(group.number, number), dumps(part))
 
     def _name(self, backend: StateSpace, key: Any) -> bytes:
         number = self.buckets[_bucket(key, len(self.buckets))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.runtime.state.backend import KeyedBackend
-from penstock.runtime.state.page import Group, StoreKeys
+from penstock.runtime.state.page import Group, PageId, StoreKeys
 
 __all__ = ["NamespaceSpace"]
 
@@ -40,6 +40,10 @@ class _NamespacePage:
         return _Absent(outer, real.key) if inner is None else inner
 
     @property
+    def ident(self) -> PageId:
+        return self._real.page.ident
+
+    @property
     def dirty(self) -> bool:
         return self._real.page.dirty
 
@@ -61,6 +65,7 @@ class NamespaceSpace:
         self.page: Any = _NamespacePage(real)
         self.read_blobs = real.read_blobs
         self.write_blob = real.write_blob
+        self.new_blob = real.new_blob
         self.bucket = real.bucket
         self.drop_blob = real.drop_blob
 

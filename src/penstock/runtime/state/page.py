@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.codec import dumps, loads
 
-__all__ = ["NO_TIMER", "Group", "Page", "PageId", "StoreKeys", "Timer"]
+__all__ = ["NO_TIMER", "Earliest", "Group", "Page", "PageId", "StoreKeys", "Timer"]
 
 NO_TIMER = MAX_TIMESTAMP + 1
 """Later than every timer: what a page without timers reports as its earliest."""
@@ -19,6 +20,10 @@ Timer = tuple[int, Any, Any]
 
 PageId = tuple[int, int, int]
 """(key group, depth, low bits of the hash): a page holds the keys whose hash ends in these bits."""
+
+
+Earliest = tuple[int, ...]
+"""The earliest event-time and processing-time timers, and for pages with state that expires the next sweep."""
 
 
 class StoreKeys:
@@ -32,6 +37,11 @@ class StoreKeys:
 
     def operator(self, subtask: int) -> bytes:
         return b"%bO%b" % (self.prefix, subtask.to_bytes(4, "big"))
+
+    def list_block(self, subtask: int, mode: bytes, block: int, name: str) -> bytes:
+        """A block of a list of operator state; `mode` is one byte, for split or union lists."""
+        where = b"%b%b%b" % (subtask.to_bytes(4, "big"), mode, block.to_bytes(4, "big"))
+        return b"%bL%b%b" % (self.prefix, where, name.encode())
 
     def group(self, group: int) -> bytes:
         return b"%bG%b" % (self.prefix, group.to_bytes(4, "big"))
@@ -55,7 +65,7 @@ class Page:
     `slots` are the tables of the states in use, by the number that the backend gave them.
     """
 
-    __slots__ = ("dirty", "ident", "live", "slots", "stored", "tables", "timers", "used", "weight")
+    __slots__ = ("dirty", "ident", "live", "size", "slots", "stored", "sweep_ms", "tables", "timers", "used", "weight")
 
     def __init__(
         self, ident: PageId, stored: bool, tables: dict[str, dict[Any, Any]], names: Iterable[str] = ()
@@ -67,6 +77,8 @@ class Page:
         self.dirty = False
         self.live = True
         self.stored = stored
+        self.size = 0
+        self.sweep_ms = NO_TIMER
         self.used = 0
         self.weight = 64
 
@@ -95,13 +107,14 @@ class Page:
         found.update(timer[1] for timers in self.timers for timer in timers)
         return found
 
-    def earliest(self) -> tuple[int, int]:
-        """The earliest timer of each domain."""
+    def earliest(self) -> Earliest:
+        """The earliest timer of each domain and, if anything in it expires, when it is to be swept."""
         event, processing = self.timers
-        return (
+        timers = (
             min((t[0] for t in event), default=NO_TIMER),
             min((t[0] for t in processing), default=NO_TIMER),
         )
+        return timers if self.sweep_ms == NO_TIMER else (*timers, self.sweep_ms)
 
 
 @dataclass(slots=True)
@@ -109,7 +122,7 @@ class Group:
     """Directory of a key group: its pages with their earliest timers, and the next free segment number."""
 
     number: int
-    pages: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    pages: dict[tuple[int, int], Earliest] = field(default_factory=dict)
     next_segment: int = 0
     deepest: int = 0
     dirty: bool = False
@@ -146,7 +159,7 @@ class Group:
                 return (self.number, depth, bits)
         raise AssertionError("unreachable: the deepest level always has room")
 
-    def set_page(self, depth: int, bits: int, earliest: tuple[int, int], new: bool) -> None:
+    def set_page(self, depth: int, bits: int, earliest: Earliest, new: bool) -> None:
         if new or self.pages.get((depth, bits)) != earliest:
             self.pages[depth, bits] = earliest
             self.deepest = max(self.deepest, depth)
@@ -162,8 +175,6 @@ class Group:
         self.dirty = True
         return number
 
-    def earliest(self) -> tuple[int, int]:
-        return (
-            min((e for e, _ in self.pages.values()), default=NO_TIMER),
-            min((p for _, p in self.pages.values()), default=NO_TIMER),
-        )
+    def earliest(self) -> Earliest:
+        columns = zip_longest((NO_TIMER, NO_TIMER), *self.pages.values(), fillvalue=NO_TIMER)
+        return tuple(map(min, columns))

@@ -75,8 +75,8 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
         handle, space = self._handle(state_descriptor), self._space
         if not hasattr(handle, "add"):
             raise ProgramError(
-                f"merge_partitioned_state({state_descriptor.name!r}): a {state_descriptor.kind} state cannot be merged; "
-                "use a reducing, aggregating or list state"
+                f"merge_partitioned_state({state_descriptor.name!r}): a {state_descriptor.kind} state cannot be "
+                "merged; use a reducing, aggregating or list state"
             )
         for window in self.merged:
             space.key = pack(window)

@@ -143,7 +143,7 @@ class WindowOperator(KeyedOperator):
 
     # -- time ---------------------------------------------------------------------------------------
 
-    def _fire(self, domain: int, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
         timestamp = 0
         try:
             for timestamp, _, namespace in due:
@@ -152,7 +152,7 @@ class WindowOperator(KeyedOperator):
             what = f"timer {timestamp} of key {describe(self._backend.key)}"
             raise user_failure(self.desc.name, self.desc.uid, "A window function", what, error) from error
 
-    def _timer(self, domain: int, timestamp: int, window: Any) -> None:
+    def _timer(self, domain: TimeDomain, timestamp: int, window: Any) -> None:
         namespace = self._set.state_namespace(window)
         if namespace is None:
             return

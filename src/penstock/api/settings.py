@@ -1,0 +1,206 @@
+"""The environment's settings: all of them are keys of its configuration."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from penstock.core.checkpointing import CheckpointConfig, CheckpointingMode
+from penstock.core.compat import accept, warn_once
+from penstock.core.config import Configuration
+from penstock.core.dependencies import ARCHIVES, EXECUTABLE, FILES, REQUIREMENTS, joined
+from penstock.core.errors import ProgramError
+from penstock.core.execution_config import ExecutionConfig
+from penstock.core.execution_mode import RUNTIME_MODE, RuntimeExecutionMode
+from penstock.core.restart_strategies import RestartStrategyConfiguration
+from penstock.core.slots import SlotSharingGroup
+from penstock.core.state_backend import StateBackend
+
+__all__ = ["Settings"]
+
+_BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
+_CHANGELOG = "state.backend.changelog.enabled"
+_SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"
+
+
+class Settings:
+    """What can be said about a whole job."""
+
+    _configuration: Configuration
+    _default_parallelism: int | None = None
+
+    def get_config(self) -> ExecutionConfig:
+        """A view of this environment's settings."""
+        return ExecutionConfig(self._configuration)
+
+    def get_configuration(self) -> Configuration:
+        return self._configuration
+
+    def configure(self, configuration: Configuration) -> Self:
+        """Take over settings."""
+        self._configuration.add_all(configuration)
+        return self
+
+    # -- parallelism ------------------------------------------------------------------------------
+
+    def set_parallelism(self, parallelism: int) -> Self:
+        """Default for operators that say nothing."""
+        return self._set_positive("parallelism.default", parallelism)
+
+    def get_parallelism(self) -> int:
+        return self._configuration.get_integer("parallelism.default", self.get_default_local_parallelism())
+
+    def get_default_local_parallelism(self) -> int:
+        """What holds where nobody says anything: the cores of this machine."""
+        from penstock.launch import default_parallelism
+
+        return self._default_parallelism or default_parallelism()
+
+    def set_default_local_parallelism(self, parallelism: int) -> None:
+        if not isinstance(parallelism, int) or parallelism < 1:
+            raise ProgramError(
+                f"The default local parallelism must be a whole number of at least 1, got {parallelism!r}"
+            )
+        self._default_parallelism = parallelism
+
+    def set_max_parallelism(self, max_parallelism: int) -> Self:
+        """Number of key groups; fixed for the life of a job's state."""
+        return self._set_positive("pipeline.max-parallelism", max_parallelism)
+
+    def get_max_parallelism(self) -> int:
+        return self._configuration.get_integer("pipeline.max-parallelism", 128)
+
+    def _set_positive(self, key: str, value: int) -> Self:
+        if not isinstance(value, int) or value < 1:
+            raise ProgramError(f"{key} must be a whole number of at least 1, got {value!r}")
+        self._configuration.set_integer(key, value)
+        return self
+
+    # -- semantics --------------------------------------------------------------------------------
+
+    def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> Self:
+        """Streaming or batch semantics (P5)."""
+        if not isinstance(execution_mode, RuntimeExecutionMode):
+            raise TypeError(f"set_runtime_mode() takes a RuntimeExecutionMode, got {type(execution_mode).__name__}")
+        self._configuration.set_string(RUNTIME_MODE, execution_mode.name)
+        return self
+
+    def disable_operator_chaining(self) -> Self:
+        self._configuration.set_boolean("pipeline.operator-chaining.enabled", False)
+        return self
+
+    def is_chaining_enabled(self) -> bool:
+        return self._configuration.get_boolean("pipeline.operator-chaining.enabled", True)
+
+    def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
+        key = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
+        return self._configuration.get_boolean(key, True)
+
+    def set_buffer_timeout(self, timeout_millis: int) -> Self:
+        accept(self._configuration, _BUFFER_TIMEOUT, str(timeout_millis))
+        return self
+
+    def get_buffer_timeout(self) -> int:
+        text = self._configuration.get_string(_BUFFER_TIMEOUT, "100")
+        return -1 if text == "-1" else self._configuration.get_duration_ms(_BUFFER_TIMEOUT, 100)
+
+    def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> Self:
+        if not isinstance(slot_sharing_group, SlotSharingGroup):
+            raise TypeError(
+                f"register_slot_sharing_group() takes a SlotSharingGroup, got {type(slot_sharing_group).__name__}"
+            )
+        warn_once("StreamExecutionEnvironment.register_slot_sharing_group")
+        return self
+
+    # -- faults -----------------------------------------------------------------------------------
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """A view of this environment's settings."""
+        return CheckpointConfig(self._configuration)
+
+    def enable_checkpointing(self, interval: int, mode: CheckpointingMode | None = None) -> Self:
+        """Ask for durability at least every `interval` ms. Every micro-batch is a checkpoint, so it is met (F2)."""
+        self._set_positive("execution.checkpointing.interval", interval)
+        if mode is not None:
+            self.get_checkpoint_config().set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_interval(self) -> int:
+        return self.get_checkpoint_config().get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        return self.get_checkpoint_config().get_checkpointing_mode()
+
+    def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
+        return self.get_checkpointing_mode()
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        return self.get_checkpoint_config().is_unaligned_checkpoints_enabled()
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        return self.get_checkpoint_config().is_force_unaligned_checkpoints()
+
+    def enable_changelog_state_backend(self, enabled: bool) -> Self:
+        accept(self._configuration, _CHANGELOG, str(bool(enabled)).lower())
+        return self
+
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """None if nobody has said."""
+        said = self._configuration.contains_key(_CHANGELOG)
+        return self._configuration.get_boolean(_CHANGELOG, False) if said else None
+
+    def set_default_savepoint_directory(self, directory: str) -> Self:
+        accept(self._configuration, _SAVEPOINT_DIR, directory)
+        return self
+
+    def get_default_savepoint_directory(self) -> str | None:
+        return self._configuration.get_string(_SAVEPOINT_DIR, "") or None
+
+    def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> Self:
+        """What happens after a failure (F3). PyFlink 1 has it; in PyFlink 2 the configuration says it."""
+        if not isinstance(restart_strategy_configuration, RestartStrategyConfiguration):
+            raise TypeError(
+                "set_restart_strategy() takes what RestartStrategies makes, got "
+                f"{type(restart_strategy_configuration).__name__}"
+            )
+        self._configuration.add_all(Configuration(restart_strategy_configuration.settings))
+        return self
+
+    def set_state_backend(self, state_backend: StateBackend) -> Self:
+        """Where state is kept (S6). PyFlink 1 has it; in PyFlink 2 the configuration says it."""
+        if not isinstance(state_backend, StateBackend):
+            raise TypeError(f"set_state_backend() takes a StateBackend, got {type(state_backend).__name__}")
+        state_backend.apply(self._configuration)
+        return self
+
+    # -- what workers need ------------------------------------------------------------------------
+
+    def add_python_file(self, file_path: str) -> None:
+        """A module, package, zip or folder that functions import; it is brought to every worker."""
+        joined(self._configuration, FILES, file_path)
+
+    def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
+        """Packages that functions import, as pip lists them; with a folder, installed from it alone."""
+        text = (
+            requirements_file_path
+            if requirements_cache_dir is None
+            else f"{requirements_file_path}#{requirements_cache_dir}"
+        )
+        self._configuration.set_string(REQUIREMENTS, text)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """An archive that is unpacked in every worker's working folder, under `target_dir` or its own name."""
+        joined(self._configuration, ARCHIVES, archive_path if target_dir is None else f"{archive_path}#{target_dir}")
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """The interpreter of the workers."""
+        self._configuration.set_string(EXECUTABLE, python_exec)
+
+    def add_jars(self, *jars_path: str) -> None:
+        self._add_list("pipeline.jars", jars_path)
+
+    def add_classpaths(self, *classpaths: str) -> None:
+        self._add_list("pipeline.classpaths", classpaths)
+
+    def _add_list(self, key: str, items: tuple[str, ...]) -> None:
+        before = Configuration.parse_list_value(self._configuration.get_string(key, ""))
+        accept(self._configuration, key, str([*before, *items]))

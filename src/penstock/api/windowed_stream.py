@@ -1,0 +1,187 @@
+"""Windows of keyed streams, and of streams that are not (W1–W7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Self
+
+from penstock.api.data_stream import DataStream, KeyedStream
+from penstock.api.wrap import as_call
+from penstock.core.errors import ProgramError
+from penstock.core.evictors import Evictor
+from penstock.core.functions import AggregateFunction, Function, NullByteKeySelector, ReduceFunction, RuntimeContext
+from penstock.core.output_tag import OutputTag
+from penstock.core.specs import WindowSpec
+from penstock.core.time import Duration, Time
+from penstock.core.triggers import Trigger
+from penstock.core.types import TypeInformation
+from penstock.core.window_functions import (
+    AllWindowFunction,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
+from penstock.core.windows import MergingWindowAssigner, WindowAssigner
+
+__all__ = ["AllWindowedStream", "WindowedStream"]
+
+
+class _Windowed:
+    """Settings and functions that both kinds share. `_keyed` is the stream whose windows they are."""
+
+    _keyed: KeyedStream[Any]
+    _parallelism: int | None = None
+    _apply_type: type = WindowFunction
+    _process_type: type = ProcessWindowFunction
+
+    def __init__(self, stream: KeyedStream[Any], assigner: WindowAssigner) -> None:
+        if not isinstance(assigner, WindowAssigner):
+            raise TypeError(f"window() takes a WindowAssigner, got {type(assigner).__name__}")
+        self._keyed = stream
+        env = stream.get_execution_environment()
+        self._spec = WindowSpec(assigner, assigner.get_default_trigger(env))
+
+    def get_execution_environment(self) -> Any:
+        return self._keyed.get_execution_environment()
+
+    def get_input_type(self) -> TypeInformation:
+        return self._keyed.get_type()
+
+    def trigger(self, trigger: Trigger) -> Self:
+        """When windows fire, instead of the assigner's own trigger."""
+        if not isinstance(trigger, Trigger):
+            raise TypeError(f"trigger() takes a Trigger, got {type(trigger).__name__}")
+        assigner = self._spec.assigner
+        if isinstance(assigner, MergingWindowAssigner) and not trigger.can_merge():
+            raise ProgramError(
+                f"{assigner!r} merges windows, which {type(trigger).__name__} cannot: it has no on_merge()"
+            )
+        return self._with(trigger=trigger)
+
+    def evictor(self, evictor: Evictor) -> Self:
+        """Which records the function is not shown. All records of a window are kept then."""
+        if not isinstance(evictor, Evictor):
+            raise TypeError(f"evictor() takes an Evictor, got {type(evictor).__name__}")
+        return self._with(evictor=evictor)
+
+    def allowed_lateness(self, time_ms: int | Time | Duration) -> Self:
+        """For how long after its end a window takes late records in and fires again (W7)."""
+        lateness_ms = time_ms if isinstance(time_ms, int) else time_ms.to_milliseconds()
+        if lateness_ms < 0:
+            raise ProgramError(f"allowed_lateness() must not be negative, got {lateness_ms} ms")
+        return self._with(lateness_ms=lateness_ms)
+
+    def side_output_late_data(self, output_tag: OutputTag) -> Self:
+        """Where records go that come after all their windows have ended; without it they are dropped and counted."""
+        if not isinstance(output_tag, OutputTag):
+            raise TypeError(f"side_output_late_data() takes an OutputTag, got {type(output_tag).__name__}")
+        return self._with(late_tag=output_tag)
+
+    def _with(self, **changes: Any) -> Self:
+        self._spec = replace(self._spec, **changes)
+        return self
+
+    # -- functions ----------------------------------------------------------------------------------
+
+    def reduce(
+        self,
+        reduce_function: Callable[[Any, Any], Any] | ReduceFunction,
+        window_function: Any = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """Reduce each window to one record as records come in; `window_function` is given that one."""
+        as_call("reduce", reduce_function)
+        return self._add(reduce_function, self._function(window_function, "reduce()"), output_type)
+
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction,
+        window_function: Any = None,
+        accumulator_type: TypeInformation | None = None,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """Fold each window into an accumulator as records come in; `window_function` is given its result."""
+        if not isinstance(aggregate_function, AggregateFunction):
+            raise TypeError(f"aggregate() takes an AggregateFunction, got {type(aggregate_function).__name__}")
+        return self._add(aggregate_function, self._function(window_function, "aggregate()"), output_type)
+
+    def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream[Any]:
+        """Give the function all records of a window."""
+        if not isinstance(window_function, self._apply_type):
+            raise TypeError(f"apply() takes a {self._apply_type.__name__}, got {type(window_function).__name__}")
+        return self._add(None, self._function(window_function, "apply()"), output_type)
+
+    def process(self, process_window_function: Any, output_type: TypeInformation | None = None) -> DataStream[Any]:
+        """Give the function all records of a window, with times, state and side outputs."""
+        if not isinstance(process_window_function, self._process_type):
+            found = type(process_window_function).__name__
+            raise TypeError(f"process() takes a {self._process_type.__name__}, got {found}")
+        return self._add(None, self._function(process_window_function, "process()"), output_type)
+
+    def _function(self, given: Any, where: str) -> Any:
+        if given is not None and not isinstance(given, self._apply_type | self._process_type):
+            raise TypeError(
+                f"{where} takes a {self._apply_type.__name__} or a {self._process_type.__name__}, "
+                f"got {type(given).__name__}"
+            )
+        return given
+
+    def _add(self, combine: Any, function: Any, output_type: TypeInformation | None) -> DataStream[Any]:
+        name = type(self._spec.assigner).__name__
+        stream = self._keyed._add(name, replace(self._spec, combine=combine, function=function))._typed(output_type)
+        return stream if self._parallelism is None else stream.set_parallelism(self._parallelism)
+
+
+class WindowedStream(_Windowed):
+    """The windows of each key."""
+
+
+class AllWindowedStream(_Windowed):
+    """Windows of everything: as if all records had one key, hence in one subtask."""
+
+    _parallelism = 1
+    _apply_type = AllWindowFunction
+    _process_type = ProcessAllWindowFunction
+
+    def __init__(self, stream: DataStream[Any], assigner: WindowAssigner) -> None:
+        super().__init__(stream.key_by(NullByteKeySelector()), assigner)
+
+    def _function(self, given: Any, where: str) -> Any:
+        function = super()._function(given, where)
+        if isinstance(function, AllWindowFunction):
+            return _AllApply(function)
+        return None if function is None else _AllProcess(function)
+
+
+class _Wrapping(Function):
+    _inner: Function
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self._inner.open(runtime_context)
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class _AllApply(_Wrapping, WindowFunction):
+    """An `AllWindowFunction`, which is not told the key."""
+
+    def __init__(self, function: AllWindowFunction) -> None:
+        self._inner: AllWindowFunction = function
+
+    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
+        return self._inner.apply(window, inputs)
+
+
+class _AllProcess(_Wrapping, ProcessWindowFunction):
+    """A `ProcessAllWindowFunction`, which is not told the key."""
+
+    def __init__(self, function: ProcessAllWindowFunction) -> None:
+        self._inner: ProcessAllWindowFunction = function
+
+    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any] | None:
+        return self._inner.process(context, elements)
+
+    def clear(self, context: Any) -> None:
+        self._inner.clear(context)

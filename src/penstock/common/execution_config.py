@@ -1,0 +1,5 @@
+"""Public names on PyFlink's path `pyflink.common.execution_config`."""
+
+from penstock.core.execution_config import ExecutionConfig
+
+__all__ = ["ExecutionConfig"]

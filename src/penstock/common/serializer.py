@@ -1,0 +1,5 @@
+"""Public names on PyFlink's path `pyflink.common.serializer`."""
+
+from penstock.core.serializer import TypeSerializer, VoidNamespaceSerializer, void
+
+__all__ = ["TypeSerializer", "VoidNamespaceSerializer", "void"]

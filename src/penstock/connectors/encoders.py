@@ -1,0 +1,83 @@
+"""One record, one line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+from penstock.connectors.formats.schemas import SerializationSchema
+from penstock.connectors.formats.values import plain
+from penstock.core.errors import RecordError
+
+__all__ = ["Encoder"]
+
+
+class Encoder:
+    """Turns one record into the bytes of one line.
+
+    >>> Encoder.json_encoder().encode((1, {"a": 2}))
+    b'[1, {"a": 2}]\\n'
+    """
+
+    def __init__(self, encode: Callable[[Any], bytes], suffix: str = "") -> None:
+        self.encode = encode
+        self.suffix = suffix
+
+    @staticmethod
+    def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
+        """`str(record)`, one a line."""
+        return Encoder(_TextEncoder(charset_name))
+
+    @staticmethod
+    def json_encoder() -> Encoder:
+        """One JSON value a line; rows, named tuples and dataclasses become objects."""
+        return Encoder(_json_line, ".json")
+
+    @staticmethod
+    def csv_encoder() -> Encoder:
+        """Fields of a tuple, row, dataclass or list, quoted where needed."""
+        return Encoder(_csv_line, ".csv")
+
+    @staticmethod
+    def schema_encoder(schema: SerializationSchema, suffix: str = "") -> Encoder:
+        """What a serialization schema makes of a record, with a line end if it has none."""
+        return Encoder(_SchemaEncoder(schema), suffix)
+
+
+class _TextEncoder:
+    def __init__(self, charset: str) -> None:
+        self._charset = charset
+
+    def __call__(self, value: Any) -> bytes:
+        return str(value).encode(self._charset) + b"\n"
+
+
+class _SchemaEncoder:
+    def __init__(self, schema: SerializationSchema) -> None:
+        self._schema = schema
+
+    def __call__(self, value: Any) -> bytes:
+        data = self._schema.serialize(value) or b""
+        return data if data.endswith(b"\n") else data + b"\n"
+
+
+def _json_line(value: Any) -> bytes:
+    try:
+        return json.dumps(plain(value), ensure_ascii=False, default=str).encode() + b"\n"
+    except (TypeError, ValueError) as error:
+        raise RecordError(f"the record {value!r:.200} cannot be written as JSON: {error}") from error
+
+
+def _csv_line(value: Any) -> bytes:
+    made = plain(value)
+    fields = list(made.values()) if isinstance(made, dict) else made
+    if not isinstance(fields, list):
+        raise RecordError(
+            f"the record {value!r:.200} cannot be written as CSV: it must have fields (tuple, Row, dataclass)"
+        )
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(fields)
+    return line.getvalue().encode()

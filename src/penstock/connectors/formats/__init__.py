@@ -1,0 +1,1 @@
+"""Formats of files and messages: text, CSV, JSON, Avro, Parquet, ORC."""

@@ -1,0 +1,309 @@
+"""JSON: one value a line or a message, with the types of a row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+from penstock.connectors.formats.files import LineFormat
+from penstock.connectors.formats.json_schema import type_of_json_schema
+from penstock.connectors.formats.kinds import element, fields, kind, mentions
+from penstock.connectors.formats.scalars import READ, WRITE
+from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
+from penstock.connectors.formats.values import field_values, row_maker
+from penstock.core.errors import ProgramError, RecordError
+from penstock.core.types import TypeInformation
+
+__all__ = ["JsonReaderFormat", "JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
+
+Convert = Callable[[Any], Any]
+
+
+class JsonRowDeserializationSchema(DeserializationSchema):
+    """JSON objects to rows; fields are found by name, a missing one is None.
+
+    >>> from penstock.core.types import Types
+    >>> row_type = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.LIST(Types.STRING())])
+    >>> schema = JsonRowDeserializationSchema.builder().type_info(row_type).build()
+    >>> schema.deserialize(b'{"b": ["x"], "a": "7"}')
+    Row(a=7, b=['x'])
+    """
+
+    def __init__(self, type_info: TypeInformation, fail_on_missing_field: bool, ignore_parse_errors: bool) -> None:
+        self._type_info = type_info
+        self._strict = fail_on_missing_field
+        self._ignore = ignore_parse_errors
+
+    @staticmethod
+    def builder() -> JsonRowDeserializationSchema.Builder:
+        return JsonRowDeserializationSchema.Builder()
+
+    class Builder:
+        """Builds a `JsonRowDeserializationSchema`."""
+
+        def __init__(self) -> None:
+            self._type_info: TypeInformation | None = None
+            self._strict = self._ignore = False
+
+        def type_info(self, type_info: TypeInformation) -> JsonRowDeserializationSchema.Builder:
+            """The row that objects become."""
+            self._type_info = type_info
+            return self
+
+        def json_schema(self, json_schema: str) -> JsonRowDeserializationSchema.Builder:
+            """The row that a JSON Schema describes."""
+            if json_schema is None:
+                raise TypeError("The json_schema must not be None.")
+            self._type_info = type_of_json_schema(json_schema)
+            return self
+
+        def fail_on_missing_field(self) -> JsonRowDeserializationSchema.Builder:
+            self._strict = True
+            return self
+
+        def ignore_parse_errors(self) -> JsonRowDeserializationSchema.Builder:
+            """Leave out messages that are not JSON; a field that does not fit its type becomes None."""
+            self._ignore = True
+            return self
+
+        def build(self) -> JsonRowDeserializationSchema:
+            if self._type_info is None:
+                raise TypeError("Typeinfo should be set.")
+            if self._strict and self._ignore:
+                raise ProgramError(
+                    "JsonRowDeserializationSchema cannot both fail_on_missing_field() and ignore_parse_errors()"
+                )
+            _reader(self._type_info, self._strict, self._ignore)
+            return JsonRowDeserializationSchema(self._type_info, self._strict, self._ignore)
+
+    @cached_property
+    def _read(self) -> Convert:
+        return _reader(self._type_info, self._strict, self._ignore)
+
+    @cached_property
+    def _parse_float(self) -> Any:
+        return Decimal if mentions(self._type_info, "BIG_DEC") else None
+
+    def deserialize(self, message: bytes | None) -> Any:
+        if message is None:
+            return None
+        try:
+            return self._read(json.loads(message, parse_float=self._parse_float))
+        except (ValueError, TypeError) as error:
+            if self._ignore:
+                return None
+            raise RecordError(f"the message {message!r:.200} cannot be read as JSON: {error}") from error
+
+    def get_produced_type(self) -> TypeInformation:
+        return self._type_info
+
+
+class JsonRowSerializationSchema(SerializationSchema):
+    """Rows (tuples, dataclasses, dicts) to JSON objects.
+
+    >>> from penstock.core.types import Types
+    >>> row_type = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.SQL_DATE()])
+    >>> JsonRowSerializationSchema.builder().with_type_info(row_type).build().serialize((1, None))
+    b'{"a": 1, "b": null}'
+    """
+
+    def __init__(self, type_info: TypeInformation) -> None:
+        self._type_info = type_info
+
+    @staticmethod
+    def builder() -> JsonRowSerializationSchema.Builder:
+        return JsonRowSerializationSchema.Builder()
+
+    class Builder:
+        """Builds a `JsonRowSerializationSchema`."""
+
+        def __init__(self) -> None:
+            self._type_info: TypeInformation | None = None
+
+        def with_type_info(self, type_info: TypeInformation) -> JsonRowSerializationSchema.Builder:
+            self._type_info = type_info
+            return self
+
+        def build(self) -> JsonRowSerializationSchema:
+            if self._type_info is None:
+                raise TypeError("Typeinfo should be set.")
+            _writer(self._type_info)
+            return JsonRowSerializationSchema(self._type_info)
+
+    @cached_property
+    def _write(self) -> Callable[[Any], str]:
+        return _writer(self._type_info)
+
+    def serialize(self, element: Any) -> bytes:
+        try:
+            return self._write(element).encode()
+        except (ValueError, TypeError) as error:
+            raise RecordError(f"the record {element!r:.200} cannot be written as JSON: {error}") from error
+
+
+class JsonReaderFormat(LineFormat):
+    """Files of JSON values, one a line: rows of a type, or plain lists and dicts without one.
+
+    >>> JsonReaderFormat.for_type_info().decode(b'{"a": [1]}')
+    {'a': [1]}
+    """
+
+    @staticmethod
+    def for_type_info(
+        type_info: TypeInformation | None = None,
+        fail_on_missing_field: bool = False,
+        ignore_parse_errors: bool = False,
+    ) -> JsonReaderFormat:
+        if type_info is None:
+            return JsonReaderFormat(_AnyJson(ignore_parse_errors), skips=ignore_parse_errors)
+        builder = JsonRowDeserializationSchema.builder().type_info(type_info)
+        if fail_on_missing_field:
+            builder.fail_on_missing_field()
+        if ignore_parse_errors:
+            builder.ignore_parse_errors()
+        return JsonReaderFormat(builder.build().deserialize, skips=ignore_parse_errors)
+
+
+class _AnyJson:
+    def __init__(self, ignore: bool) -> None:
+        self._ignore = ignore
+
+    def __call__(self, line: bytes) -> Any:
+        try:
+            return json.loads(line)
+        except ValueError as error:
+            if self._ignore:
+                return None
+            raise RecordError(f"the line {line!r:.200} cannot be read as JSON: {error}") from error
+
+
+# -- by type ------------------------------------------------------------------------------------------
+
+
+def _reader(info: TypeInformation, strict: bool, ignore: bool) -> Convert:
+    """A function from what `json` parsed to a value of the type; None stays None."""
+    convert = _composite_reader(info, strict, ignore) or READ.get(kind(info))
+    if convert is None:
+        raise ProgramError(f"JSON has no form for {info.name}")
+    return _optional(convert)
+
+
+def _optional(convert: Convert) -> Convert:
+    return lambda value: None if value is None else convert(value)
+
+
+def _composite_reader(info: TypeInformation, strict: bool, ignore: bool) -> Convert | None:
+    match kind(info):
+        case "ROW":
+            return _row_reader(info, strict, ignore)
+        case "TUPLE":
+            parts = [_reader(t, strict, ignore) for t in info.params]
+            return lambda value: tuple(r(v) for r, v in zip(parts, _expect(value, list), strict=True))
+        case "LIST":
+            item = _reader(element(info), strict, ignore)
+            return lambda value: [item(v) for v in _expect(value, list)]
+        case "MAP":
+            key, item = (_reader(t, strict, ignore) for t in info.params)
+            return lambda value: {key(k): item(v) for k, v in _expect(value, dict).items()}
+    return None
+
+
+def _row_reader(info: TypeInformation, strict: bool, ignore: bool) -> Convert:
+    names = [name for name, _ in fields(info)]
+    guard = _lenient if ignore else _same
+    parts = [(n, _named(n, guard(_reader(t, strict, ignore)))) for n, t in fields(info)]
+    make = row_maker(names)
+
+    def read(value: Any) -> Any:
+        if strict and (missing := [n for n in names if n not in _expect(value, dict)]):
+            raise ValueError(f"field {missing[0]!r} is missing")
+        found = _expect(value, dict).get
+        return make([convert(found(name)) for name, convert in parts])
+
+    return read
+
+
+def _same(convert: Convert) -> Convert:
+    return convert
+
+
+def _lenient(convert: Convert) -> Convert:
+    def read(value: Any) -> Any:
+        try:
+            return convert(value)
+        except (ValueError, TypeError):
+            return None
+
+    return read
+
+
+def _named(name: str, convert: Convert) -> Convert:
+    def call(value: Any) -> Any:
+        try:
+            return convert(value)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"field {name!r}: {error}") from error
+
+    return call
+
+
+def _expect(value: Any, cls: type) -> Any:
+    if not isinstance(value, cls):
+        raise ValueError(f"{value!r:.100} is not {'an object' if cls is dict else 'an array'}")
+    return value
+
+
+def _writer(info: TypeInformation) -> Callable[[Any], str]:
+    """A function from a value of the type to its JSON text; text at once, so that no digit of a decimal is lost."""
+    convert = _composite_writer(info) or _scalar_writer(info)
+    return lambda value: "null" if value is None else convert(value)
+
+
+def _scalar_writer(info: TypeInformation) -> Callable[[Any], str]:
+    convert = WRITE.get(kind(info))
+    if convert is None:
+        raise ProgramError(f"JSON has no form for {info.name}")
+    return lambda value: _text(convert(value))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Decimal) and value.is_finite():
+        return str(value)
+    return json.dumps(str(value) if isinstance(value, Decimal) else value, ensure_ascii=False)
+
+
+def _composite_writer(info: TypeInformation) -> Callable[[Any], str] | None:
+    match kind(info):
+        case "ROW" | "TUPLE":
+            return _row_writer(info)
+        case "LIST":
+            item = _writer(element(info))
+            return lambda value: f"[{', '.join(map(item, value))}]"
+        case "MAP":
+            key, item = (_writer(t) for t in info.params)
+            return lambda value: _object([_key(key(k)) for k in value], map(item, value.values()))
+    return None
+
+
+def _key(text: str) -> str:
+    return text if text.startswith('"') else json.dumps(text)
+
+
+def _object(keys: Iterable[str], values: Iterable[str]) -> str:
+    return "{" + ", ".join(f"{k}: {v}" for k, v in zip(keys, values, strict=True)) + "}"
+
+
+def _row_writer(info: TypeInformation) -> Callable[[Any], str]:
+    names = [name for name, _ in fields(info)]
+    keys = [_text(name) for name in names]
+    parts = [_named(n, _writer(t)) for n, t in fields(info)]
+    as_object = kind(info) == "ROW"
+
+    def write(value: Any) -> str:
+        texts = [c(v) for c, v in zip(parts, field_values(value, names, "JSON"), strict=True)]
+        return _object(keys, texts) if as_object else f"[{', '.join(texts)}]"
+
+    return write

@@ -1,0 +1,162 @@
+"""Single values on their way through JSON and CSV: what is read leniently, what is written one way.
+
+Numbers and booleans may come as text, as Jackson takes them; dates and times are ISO 8601, without an
+offset in Python (UTC) and with `Z` on the wire; bytes are base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime
+import json
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from penstock.connectors.formats.kinds import BYTES
+from penstock.core.time import Instant
+
+__all__ = ["READ", "WRITE", "naive_utc"]
+
+_RANGES = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
+
+
+def naive_utc(moment: datetime.datetime) -> datetime.datetime:
+    """The same moment in UTC, without saying so, which is how `SQL_TIMESTAMP` has it."""
+    if moment.tzinfo is None:
+        return moment
+    return moment.astimezone(datetime.UTC).replace(tzinfo=None)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or (not isinstance(value, (str, int)) and value != int(value)):
+        raise ValueError(f"{value!r} is not a whole number")
+    return int(value)
+
+
+def _within(bits: int) -> Callable[[Any], int]:
+    low, high = -(1 << bits - 1), 1 << bits - 1
+
+    def check(value: Any) -> int:
+        number = _whole(value)
+        if not low <= number < high:
+            raise ValueError(f"{number} does not fit in {bits} bits")
+        return number
+
+    return check
+
+
+def _boolean(value: Any) -> bool:
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    if not isinstance(value, bool):
+        raise ValueError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal)):
+        raise ValueError(f"{value!r} is not a number")
+    return float(value)
+
+
+def _decimal(value: Any) -> Decimal:
+    try:
+        return Decimal(repr(value) if isinstance(value, float) else value)
+    except (InvalidOperation, TypeError) as error:
+        raise ValueError(f"{value!r} is not a number") from error
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _needs_text(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} is not text")
+        return parse(value)
+
+    return read
+
+
+def _time(text: str) -> datetime.time:
+    return datetime.time.fromisoformat(text.removesuffix("Z"))
+
+
+_INSTANT = re.compile(r"(.*\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z")
+
+
+def _instant(text: str) -> Instant:
+    match = _INSTANT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a moment such as 2024-01-01T00:00:00Z")
+    moment = datetime.datetime.fromisoformat(match[1]).replace(tzinfo=datetime.UTC)
+    return Instant(round(moment.timestamp()), int((match[2] or "").ljust(9, "0")))
+
+
+def _instant_out(moment: Instant) -> str:
+    second = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=moment.seconds)
+    return f"{second.isoformat()}.{moment.nanos:09}Z"
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise ValueError(f"not base64: {error}") from error
+
+
+READ: dict[str, Callable[[Any], Any]] = {
+    "STRING": _text,
+    "CHAR": _text,
+    "BOOLEAN": _boolean,
+    **{name: _within(bits) for name, bits in _RANGES.items()},
+    "BIG_INT": _whole,
+    "FLOAT": _number,
+    "DOUBLE": _number,
+    "BIG_DEC": _decimal,
+    "SQL_DATE": _needs_text(datetime.date.fromisoformat),
+    "SQL_TIME": _needs_text(_time),
+    "SQL_TIMESTAMP": _needs_text(lambda text: naive_utc(datetime.datetime.fromisoformat(text))),
+    "INSTANT": _needs_text(_instant),
+    BYTES: _needs_text(_bytes),
+}
+"""By kind: from a JSON value, or from text, to Python. Raises `ValueError` or `TypeError`."""
+
+
+def _float_out(value: Any) -> Any:
+    number = _number(value)
+    return number if math.isfinite(number) else str(number).replace("inf", "Infinity").replace("nan", "NaN")
+
+
+def _of(cls: type | tuple[type, ...], show: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def write(value: Any) -> Any:
+        if not isinstance(value, cls):
+            raise ValueError(f"{value!r} is a {type(value).__name__}")
+        return show(value)
+
+    return write
+
+
+WRITE: dict[str, Callable[[Any], Any]] = {
+    "STRING": _of(str, str),
+    "CHAR": _of(str, str),
+    "BOOLEAN": _of(bool, bool),
+    **{name: _within(bits) for name, bits in _RANGES.items()},
+    "BIG_INT": _whole,
+    "FLOAT": _float_out,
+    "DOUBLE": _float_out,
+    "BIG_DEC": _decimal,
+    "SQL_DATE": _of(datetime.date, datetime.date.isoformat),
+    "SQL_TIME": _of(datetime.time, lambda value: f"{value.isoformat()}Z"),
+    "SQL_TIMESTAMP": _of(datetime.datetime, lambda value: f"{naive_utc(value).isoformat()}Z"),
+    "INSTANT": _of(Instant, _instant_out),
+    BYTES: _of((bytes, bytearray), lambda value: base64.b64encode(value).decode()),
+}
+"""By kind: from Python to a JSON scalar (`Decimal` for `BIG_DEC`). Raises `ValueError` or `TypeError`."""

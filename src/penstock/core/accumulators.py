@@ -1,0 +1,198 @@
+"""Accumulators: results beside the stream, merged over all subtasks (P6).
+
+A subtask's accumulator holds what its current batch added; the driver merges those of committed
+batches, so a batch that is tried twice counts once. After a restart of the driver they start over.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections import Counter
+from typing import Any, Generic, Self, TypeVar
+
+__all__ = [
+    "Accumulator",
+    "AverageAccumulator",
+    "DoubleCounter",
+    "DoubleMaximum",
+    "DoubleMinimum",
+    "Histogram",
+    "IntCounter",
+    "IntMaximum",
+    "IntMinimum",
+    "ListAccumulator",
+    "LongCounter",
+    "LongMaximum",
+    "LongMinimum",
+]
+
+V = TypeVar("V")
+R = TypeVar("R")
+
+
+class Accumulator(ABC, Generic[V, R]):
+    """Takes values in subtasks and is merged on the driver; picklable."""
+
+    @abstractmethod
+    def add(self, value: V) -> None: ...
+    @abstractmethod
+    def get_local_value(self) -> R: ...
+    @abstractmethod
+    def reset_local(self) -> None:
+        """Back to what it was when new."""
+
+    @abstractmethod
+    def merge(self, other: Any) -> None:
+        """Take in what another accumulator of this kind holds."""
+
+    def clone(self) -> Self:
+        return copy.deepcopy(self)
+
+
+class _Sum(Accumulator[Any, Any]):
+    zero: Any = 0
+
+    def __init__(self, value: Any = None) -> None:
+        self._value = self.zero if value is None else value
+
+    def add(self, value: Any) -> None:
+        self._value += value
+
+    def get_local_value(self) -> Any:
+        return self._value
+
+    def reset_local(self) -> None:
+        self._value = self.zero
+
+    def merge(self, other: Any) -> None:
+        self._value += other._value
+
+
+class IntCounter(_Sum):
+    """A sum of whole numbers.
+
+    >>> counter = IntCounter()
+    >>> counter.add(2)
+    >>> counter.get_local_value()
+    2
+    """
+
+
+class LongCounter(_Sum):
+    """A sum of whole numbers."""
+
+
+class DoubleCounter(_Sum):
+    """A sum of floats."""
+
+    zero = 0.0
+
+
+class _Extreme(Accumulator[Any, Any]):
+    choose: Any = max
+
+    def __init__(self, value: Any = None) -> None:
+        self._value = value
+
+    def add(self, value: Any) -> None:
+        self._value = value if self._value is None else type(self).choose(self._value, value)
+
+    def get_local_value(self) -> Any:
+        return self._value
+
+    def reset_local(self) -> None:
+        self._value = None
+
+    def merge(self, other: Any) -> None:
+        if other._value is not None:
+            self.add(other._value)
+
+
+class IntMaximum(_Extreme):
+    """The largest number added; None if none was."""
+
+
+class LongMaximum(_Extreme):
+    """The largest number added; None if none was."""
+
+
+class DoubleMaximum(_Extreme):
+    """The largest number added; None if none was."""
+
+
+class IntMinimum(_Extreme):
+    """The smallest number added; None if none was."""
+
+    choose = min
+
+
+class LongMinimum(_Extreme):
+    """The smallest number added; None if none was."""
+
+    choose = min
+
+
+class DoubleMinimum(_Extreme):
+    """The smallest number added; None if none was."""
+
+    choose = min
+
+
+class AverageAccumulator(Accumulator[float, float]):
+    """The mean of what was added; 0.0 of nothing."""
+
+    def __init__(self) -> None:
+        self.reset_local()
+
+    def add(self, value: float) -> None:
+        self._count += 1
+        self._sum += value
+
+    def get_local_value(self) -> float:
+        return self._sum / self._count if self._count else 0.0
+
+    def reset_local(self) -> None:
+        self._count, self._sum = 0, 0.0
+
+    def merge(self, other: Any) -> None:
+        self._count += other._count
+        self._sum += other._sum
+
+
+class ListAccumulator(Accumulator[Any, list[Any]]):
+    """Everything that was added. All of it ends up in the driver's memory."""
+
+    def __init__(self) -> None:
+        self._items: list[Any] = []
+
+    def add(self, value: Any) -> None:
+        self._items.append(value)
+
+    def get_local_value(self) -> list[Any]:
+        return list(self._items)
+
+    def reset_local(self) -> None:
+        self._items = []
+
+    def merge(self, other: Any) -> None:
+        self._items.extend(other._items)
+
+
+class Histogram(Accumulator[int, dict[int, int]]):
+    """How often each number was added, in order of number."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+
+    def add(self, value: int) -> None:
+        self._counts[value] += 1
+
+    def get_local_value(self) -> dict[int, int]:
+        return dict(sorted(self._counts.items()))
+
+    def reset_local(self) -> None:
+        self._counts = Counter()
+
+    def merge(self, other: Any) -> None:
+        self._counts.update(other._counts)

@@ -1,0 +1,175 @@
+"""Settings that are accepted so that programs run unchanged, but do nothing here (P12).
+
+The one registry: what is in it warns once when used and is listed in docs/parity.md; what does nothing and is not in
+it is a mistake of ours.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from fnmatch import fnmatchcase
+
+from penstock.core.config import Configuration
+
+__all__ = ["NO_EFFECT", "CompatibilityWarning", "accept", "forget_warnings", "warn_about_settings", "warn_once"]
+
+_MICRO_BATCH = "a micro-batch is a checkpoint"
+_KRYO = "records are pickled; there are no JVM serializers"
+_SLOTS = "Spark places tasks; a stage's subtasks run on any executor"
+_ROCKS = "state lives in Spark's RocksDB store; tune it with spark.sql.streaming.stateStore.rocksdb.*"
+_THREADS = "Spark chooses how files are copied"
+_HADOOP = "files are read and written without Hadoop"
+_ROLLED = "files are closed at the end of every micro-batch"
+_PROCESSES = "it is about Flink's own processes; Spark's are set with spark.*"
+
+NO_EFFECT: dict[str, str] = {
+    # of the configuration
+    "execution.buffer-timeout.interval": "chunks are sent when they are full and at the end of a micro-batch",
+    "execution.checkpointing.aligned-checkpoint-timeout": f"{_MICRO_BATCH}: there are no barriers to align",
+    "execution.checkpointing.externalized-checkpoint-retention": (
+        "a checkpoint folder is the user's: it is always kept, and removed by nobody but the user"
+    ),
+    "execution.checkpointing.max-concurrent-checkpoints": f"{_MICRO_BATCH}, and they run one after the other",
+    "execution.checkpointing.min-pause": f"{_MICRO_BATCH}: it costs no time of its own",
+    "execution.checkpointing.mode": "AT_LEAST_ONCE is met by the exactly-once that every checkpoint gives (F1)",
+    "execution.checkpointing.snapshot-compression": "the state store's files have a compression of their own",
+    "execution.checkpointing.timeout": f"{_MICRO_BATCH}: it takes as long as the batch",
+    "execution.checkpointing.tolerable-failed-checkpoints": (
+        f"{_MICRO_BATCH}: a failed one is replayed as the restart strategy says"
+    ),
+    "execution.checkpointing.unaligned.enabled": f"{_MICRO_BATCH}: there are no barriers to overtake",
+    "execution.checkpointing.unaligned.forced": f"{_MICRO_BATCH}: there are no barriers to overtake",
+    "execution.checkpointing.savepoint-dir": "savepoints are not there yet",
+    "execution.state-recovery.claim-mode": "savepoints are not there yet",
+    "metrics.latency.interval": "latency is the time of a batch, which JobExecutionResult.metrics has",
+    "pipeline.classpaths": "there is no user code on the JVM; a jar goes to spark.jars",
+    "pipeline.closure-cleaner-level": "functions are pickled by value with what they use",
+    "pipeline.force-avro": _KRYO,
+    "pipeline.force-kryo": _KRYO,
+    "pipeline.generic-types": _KRYO,
+    "pipeline.jars": "there is no user code on the JVM; a jar goes to spark.jars",
+    "pipeline.operator-chaining.chain-operators-with-different-max-parallelism": (
+        "the maximum parallelism is the job's, so operators never differ in it"
+    ),
+    "state.backend.changelog.enabled": "the state store writes changelogs already",
+    "state.backend.type": "there is one backend: a cache in memory before Spark's RocksDB store",
+    "state.backend.incremental": "checkpoints are always incremental",
+    "task.cancellation.interval": "a job is stopped between two batches",
+    "task.cancellation.timeout": "a job is stopped between two batches",
+    "cluster.*": _PROCESSES,
+    "heartbeat.*": _PROCESSES,
+    "high-availability*": _PROCESSES,
+    "jobmanager.*": _PROCESSES,
+    "python.fn-execution.*": "Python functions run in Spark's workers, a micro-batch at a time",
+    "rest.*": _PROCESSES,
+    "state.backend.rocksdb.*": _ROCKS,
+    "taskmanager.*": _PROCESSES,
+    # of single calls
+    "CheckpointStorage.file_state_size_threshold": "Spark decides what is a file of the checkpoint",
+    "CheckpointStorage.max_state_size": "state is never kept on the driver",
+    "CheckpointStorage.write_buffer_size": "Spark writes the files of a checkpoint",
+    "DataStream.set_buffer_timeout": "chunks are sent when they are full and at the end of a micro-batch",
+    "DataStream.set_max_parallelism": (
+        "key groups are the job's (env.set_max_parallelism); an operator's own maximum only bounds its parallelism"
+    ),
+    "DataStream.set_uid_hash": "state is matched by uid alone: give the operator its old uid",
+    "DataStream.slot_sharing_group": _SLOTS,
+    "CsvSchemaBuilder.set_strict_headers": "without set_use_header() no header is read",
+    "DataTypes.nullable": "a column may hold None",
+    "EmbeddedRocksDBStateBackend.set_db_storage_paths": "Spark's local directories hold the working state",
+    "EmbeddedRocksDBStateBackend.set_number_of_transfer_threads": _THREADS,
+    "EmbeddedRocksDBStateBackend.set_options": _ROCKS,
+    "EmbeddedRocksDBStateBackend.set_predefined_options": _ROCKS,
+    "FileSink.enable_compact": (
+        "files are published as they were written; for fewer files take a lower sink parallelism or longer batches"
+    ),
+    "FileSink.with_bucket_check_interval": _ROLLED,
+    "FileSourceBuilder.set_split_assigner": "Spark places the tasks that read",
+    "OrcBulkWriters.hadoop_config": _HADOOP,
+    "OrcBulkWriters.writer_properties": "of ORC's own orc.compress, orc.stripe.size and orc.row.index.stride are known",
+    "ParquetBulkWriters.hadoop_config": _HADOOP,
+    "ParquetColumnarRowInputFormat.hadoop_config": _HADOOP,
+    "RollingPolicy.inactivity_interval": _ROLLED,
+    "RollingPolicy.rollover_interval": _ROLLED,
+    "StateBackend.using_asynchronous_snapshots": f"{_MICRO_BATCH}: state is written when the batch ends",
+    "StateTtlConfig.cleanup_in_rocksdb_compact_filter": (
+        "the store does not know single entries; expired ones are removed by sweeps (see cleanup_incrementally)"
+    ),
+    "WatermarkStrategy.with_watermark_alignment": (
+        "sources are read batch by batch, and a batch takes a bounded number of records from each of them"
+    ),
+    "StreamExecutionEnvironment.set_python_executable": "the local host runs functions in the program's own process",
+    "StreamExecutionEnvironment.register_slot_sharing_group": _SLOTS,
+}
+"""Setting -> why it does nothing. Keys of the configuration (`*`: all that begin so), and calls without a key."""
+
+_ANYWAY = {
+    "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
+    "execution.checkpointing.max-concurrent-checkpoints": "1",
+    "execution.checkpointing.min-pause": "0",
+    "execution.checkpointing.mode": "EXACTLY_ONCE",
+    "execution.checkpointing.snapshot-compression": "false",
+    "execution.checkpointing.tolerable-failed-checkpoints": "0",
+    "execution.checkpointing.unaligned.enabled": "false",
+    "execution.checkpointing.unaligned.forced": "false",
+    "metrics.latency.interval": "0",
+    "pipeline.force-avro": "false",
+    "pipeline.force-kryo": "false",
+    "pipeline.generic-types": "true",
+    "state.backend.changelog.enabled": "true",
+    "state.backend.incremental": "true",
+    "state.backend.type": "rocksdb",
+}
+"""Values that ask for what happens anyway: no reason to warn."""
+
+_warned: set[str] = set()
+
+
+class CompatibilityWarning(UserWarning):
+    """A setting was accepted that has no effect here."""
+
+
+def warn_once(setting: str) -> None:
+    """Say that a setting of the registry has no effect; once in the life of the process.
+
+    >>> forget_warnings()
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
+    ...     warn_once("DataStream.set_uid_hash")
+    ...     warn_once("DataStream.set_uid_hash")
+    >>> [str(w.message) for w in seen]
+    ['DataStream.set_uid_hash has no effect: state is matched by uid alone: give the operator its old uid']
+    """
+    reason = NO_EFFECT[setting]
+    if setting not in _warned:
+        _warned.add(setting)
+        warnings.warn(f"{setting} has no effect: {reason}", CompatibilityWarning, stacklevel=_level_of_program())
+
+
+def _level_of_program() -> int:
+    """How far up the stack the first caller is that is not of this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("penstock."):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def accept(conf: Configuration, key: str, value: str) -> None:
+    """Note a setting of the registry, and warn unless it asks for what happens anyway."""
+    conf.set_string(key, value)
+    if _ANYWAY.get(key) != value:
+        warn_once(key)
+
+
+def warn_about_settings(conf: Configuration) -> None:
+    """The same for what a configuration already holds."""
+    for key, value in sorted(conf.to_dict().items()):
+        setting = next((name for name in NO_EFFECT if fnmatchcase(key, name)), None)
+        if setting is not None and _ANYWAY.get(key) != value:
+            warn_once(setting)
+
+
+def forget_warnings() -> None:
+    """As if nothing had been warned about; for tests."""
+    _warned.clear()

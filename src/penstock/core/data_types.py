@@ -1,0 +1,103 @@
+"""Column types under the table API's names, for formats that take a row type; they are the types of `Types`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.core.compat import warn_once
+from penstock.core.types import TypeInformation, Types
+
+__all__ = ["DataTypes"]
+
+Field = tuple[str, TypeInformation]
+
+
+def _typed(info: TypeInformation, nullable: bool) -> TypeInformation:
+    if not nullable:
+        warn_once("DataTypes.nullable")
+    return info
+
+
+class DataTypes:
+    """Constructors of column types.
+
+    >>> DataTypes.ROW([DataTypes.FIELD("a", DataTypes.BIGINT())]) == Types.ROW_NAMED(["a"], [Types.LONG()])
+    True
+    """
+
+    @staticmethod
+    def BOOLEAN(nullable: bool = True) -> TypeInformation:
+        return _typed(Types.BOOLEAN(), nullable)
+
+    @staticmethod
+    def TINYINT(nullable: bool = True) -> TypeInformation:
+        return _typed(Types.BYTE(), nullable)
+
+    @staticmethod
+    def SMALLINT(nullable: bool = True) -> TypeInformation:
+        return _typed(Types.SHORT(), nullable)
+
+    @staticmethod
+    def INT(nullable: bool = True) -> TypeInformation:
+        return _typed(Types.INT(), nullable)
+
+    @staticmethod
+    def BIGINT(nullable: bool = True) -> TypeInformation:
+        return _typed(Types.LONG(), nullable)
+
+    @staticmethod
+    def FLOAT(nullable: bool = True) -> TypeInformation:
+        return _typed(Types.FLOAT(), nullable)
+
+    @staticmethod
+    def DOUBLE(nullable: bool = True) -> TypeInformation:
+        return _typed(Types.DOUBLE(), nullable)
+
+    @staticmethod
+    def DATE(nullable: bool = True) -> TypeInformation:
+        return _typed(Types.SQL_DATE(), nullable)
+
+    @staticmethod
+    def STRING(nullable: bool = True) -> TypeInformation:
+        return _typed(Types.STRING(), nullable)
+
+    @staticmethod
+    def CHAR(length: int, nullable: bool = True) -> TypeInformation:
+        return _typed(Types.STRING(), nullable)
+
+    @staticmethod
+    def VARCHAR(length: int, nullable: bool = True) -> TypeInformation:
+        return _typed(Types.STRING(), nullable)
+
+    @staticmethod
+    def BYTES(nullable: bool = True) -> TypeInformation:
+        return _typed(Types.PRIMITIVE_ARRAY(Types.BYTE()), nullable)
+
+    @staticmethod
+    def DECIMAL(precision: int, scale: int, nullable: bool = True) -> TypeInformation:
+        """As `BIG_DEC`: 38 digits, 18 of them after the point, in columnar files."""
+        return _typed(Types.BIG_DEC(), nullable)
+
+    @staticmethod
+    def TIME(precision: int = 0, nullable: bool = True) -> TypeInformation:
+        return _typed(Types.SQL_TIME(), nullable)
+
+    @staticmethod
+    def TIMESTAMP(precision: int = 6, nullable: bool = True) -> TypeInformation:
+        return _typed(Types.SQL_TIMESTAMP(), nullable)
+
+    @staticmethod
+    def ARRAY(element_type: TypeInformation, nullable: bool = True) -> TypeInformation:
+        return _typed(Types.LIST(element_type), nullable)
+
+    @staticmethod
+    def MAP(key_type: TypeInformation, value_type: TypeInformation, nullable: bool = True) -> TypeInformation:
+        return _typed(Types.MAP(key_type, value_type), nullable)
+
+    @staticmethod
+    def FIELD(name: str, data_type: TypeInformation, description: str | None = None) -> Field:
+        return name, data_type
+
+    @staticmethod
+    def ROW(row_fields: Sequence[Field] = (), nullable: bool = True) -> TypeInformation:
+        return _typed(Types.ROW_NAMED([n for n, _ in row_fields], [t for _, t in row_fields]), nullable)

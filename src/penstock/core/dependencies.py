@@ -1,0 +1,103 @@
+"""What Python functions need in a worker: modules, packages, archives, an interpreter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from penstock.core.config import Configuration
+from penstock.core.errors import ConfigurationError
+
+__all__ = ["ARCHIVES", "EXECUTABLE", "FILES", "REQUIREMENTS", "Archive", "PythonDependencies", "joined"]
+
+FILES, ARCHIVES = "python.files", "python.archives"
+REQUIREMENTS, EXECUTABLE = "python.requirements", "python.executable"
+_ARCHIVE_TYPES = (".zip", ".tar", ".tar.gz", ".tgz", ".jar")
+
+
+def joined(conf: Configuration, key: str, item: str) -> None:
+    """Add an item to a setting that is a list with commas."""
+    conf.set_string(key, ",".join(filter(None, (conf.get_string(key, ""), item))))
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """An archive and the folder it is unpacked in, below the worker's working folder."""
+
+    path: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class PythonDependencies:
+    """All of them, as absolute paths that exist.
+
+    >>> PythonDependencies.of(Configuration())
+    PythonDependencies(files=(), archives=(), requirements=None, cache=None, executable=None)
+    """
+
+    files: tuple[str, ...] = ()
+    archives: tuple[Archive, ...] = ()
+    requirements: str | None = None
+    cache: str | None = None
+    executable: str | None = None
+
+    @staticmethod
+    def of(conf: Configuration) -> PythonDependencies:
+        """Read and check the settings."""
+        requirements, _, cache = conf.get_string(REQUIREMENTS, "").partition("#")
+        archives = tuple(_archive(item) for item in _items(conf, ARCHIVES))
+        targets = [a.target for a in archives]
+        if doubled := sorted({t for t in targets if targets.count(t) > 1}):
+            raise ConfigurationError(
+                f"{ARCHIVES}: several archives would be unpacked in {doubled[0]!r}: name target_dir"
+            )
+        return PythonDependencies(
+            tuple(_existing(FILES, path) for path in _items(conf, FILES)),
+            archives,
+            _existing(REQUIREMENTS, requirements) if requirements else None,
+            _existing(REQUIREMENTS, cache) if cache else None,
+            conf.get_string(EXECUTABLE, "") or None,
+        )
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Files that are folders."""
+        return tuple(f for f in self.files if os.path.isdir(f))
+
+    @property
+    def shipped_paths(self) -> tuple[str, ...]:
+        """What workers put in front of their module search path, relative to where shipped files are."""
+        requirements = (shipped_name(self.requirements),) if self.requirements else ()
+        files = {_importable(f) for f in self.files if f not in self.folders}
+        return (*map(shipped_name, self.folders), *requirements, *sorted(files))
+
+
+def _importable(path: str) -> str:
+    """A module is found in its folder, an archive of modules is one."""
+    return os.curdir if path.endswith(".py") else os.path.basename(path)
+
+
+def shipped_name(path: str) -> str:
+    """Under which a folder, or what a requirements file lists, is unpacked in a worker."""
+    return f"penstock-{blake2b(path.encode(), digest_size=6).hexdigest()}"
+
+
+def _items(conf: Configuration, key: str) -> Iterator[str]:
+    return (item.strip() for item in conf.get_string(key, "").split(",") if item.strip())
+
+
+def _archive(item: str) -> Archive:
+    path, _, target = item.partition("#")
+    if not path.endswith(_ARCHIVE_TYPES):
+        raise ConfigurationError(f"{ARCHIVES}: {path} is none of {', '.join(_ARCHIVE_TYPES)}")
+    return Archive(_existing(ARCHIVES, path), target or os.path.basename(path))
+
+
+def _existing(key: str, path: str) -> str:
+    local = path.removeprefix("file://")
+    if not os.path.exists(local):
+        raise ConfigurationError(f"{key}: there is no file {path}")
+    return os.path.abspath(local)

@@ -1,0 +1,21 @@
+"""Whether a program runs with streaming or batch semantics (P5)."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["RUNTIME_MODE", "RuntimeExecutionMode"]
+
+RUNTIME_MODE = "execution.runtime-mode"
+
+
+class RuntimeExecutionMode(Enum):
+    """STREAMING; BATCH; AUTOMATIC: batch if all sources are bounded.
+
+    >>> RuntimeExecutionMode["BATCH"].value
+    1
+    """
+
+    STREAMING = 0
+    BATCH = 1
+    AUTOMATIC = 2

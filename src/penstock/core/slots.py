@@ -1,0 +1,132 @@
+"""Slot sharing groups: accepted, and without effect: Spark places tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = ["MemorySize", "SlotSharingGroup"]
+
+
+@dataclass(frozen=True, slots=True, order=True, init=False)
+class MemorySize:
+    """A number of bytes.
+
+    >>> MemorySize.of_mebi_bytes(3).get_kibi_bytes()
+    3072
+    """
+
+    _bytes: int
+
+    def __init__(self, bytes_size: int | None = None) -> None:
+        if not isinstance(bytes_size, int) or bytes_size < 0:
+            raise ValueError(f"A memory size is a number of bytes that is not negative, got {bytes_size!r}")
+        object.__setattr__(self, "_bytes", bytes_size)
+
+    @staticmethod
+    def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
+        return MemorySize(mebi_bytes << 20)
+
+    def get_bytes(self) -> int:
+        return self._bytes
+
+    def get_kibi_bytes(self) -> int:
+        return self._bytes >> 10
+
+    def get_mebi_bytes(self) -> int:
+        return self._bytes >> 20
+
+    def get_gibi_bytes(self) -> int:
+        return self._bytes >> 30
+
+    def get_tebi_bytes(self) -> int:
+        return self._bytes >> 40
+
+    def __str__(self) -> str:
+        return f"{self._bytes} bytes"
+
+
+@dataclass(frozen=True)
+class SlotSharingGroup:
+    """A name and the resources asked for under it.
+
+    >>> SlotSharingGroup.builder("heavy").set_cpu_cores(2.0).set_task_heap_memory_mb(100).build().get_cpu_cores()
+    2.0
+    """
+
+    _name: str
+    _cpu_cores: float | None = None
+    _task_heap_memory: MemorySize | None = None
+    _task_off_heap_memory: MemorySize | None = None
+    _managed_memory: MemorySize | None = None
+    _external_resources: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    def get_name(self) -> str:
+        return self._name
+
+    def get_managed_memory(self) -> MemorySize | None:
+        return self._managed_memory
+
+    def get_task_heap_memory(self) -> MemorySize | None:
+        return self._task_heap_memory
+
+    def get_task_off_heap_memory(self) -> MemorySize | None:
+        return self._task_off_heap_memory
+
+    def get_cpu_cores(self) -> float | None:
+        return self._cpu_cores
+
+    def get_external_resources(self) -> dict[str, float]:
+        return dict(self._external_resources)
+
+    @staticmethod
+    def builder(name: str) -> SlotSharingGroup.Builder:
+        return SlotSharingGroup.Builder(name)
+
+    class Builder:
+        """Collects what a group asks for."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+            self._cpu_cores: float | None = None
+            self._memory: dict[str, MemorySize] = {}
+            self._external: dict[str, float] = {}
+
+        def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
+            self._cpu_cores = cpu_cores
+            return self
+
+        def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            self._memory["_task_heap_memory"] = task_heap_memory
+            return self
+
+        def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            return self.set_task_heap_memory(MemorySize.of_mebi_bytes(task_heap_memory_mb))
+
+        def set_task_off_heap_memory(self, task_off_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            self._memory["_task_off_heap_memory"] = task_off_heap_memory
+            return self
+
+        def set_task_off_heap_memory_mb(self, task_off_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            return self.set_task_off_heap_memory(MemorySize.of_mebi_bytes(task_off_heap_memory_mb))
+
+        def set_managed_memory(self, managed_memory: MemorySize) -> SlotSharingGroup.Builder:
+            self._memory["_managed_memory"] = managed_memory
+            return self
+
+        def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
+            return self.set_managed_memory(MemorySize.of_mebi_bytes(managed_memory_mb))
+
+        def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
+            self._external[name] = value
+            return self
+
+        def build(self) -> SlotSharingGroup:
+            """Cores and heap memory are asked for together or not at all."""
+            if (self._cpu_cores is None) != ("_task_heap_memory" not in self._memory):
+                raise ValueError(
+                    f"Slot sharing group '{self._name}' needs both cpu cores and task heap memory, or neither"
+                )
+            return SlotSharingGroup(
+                self._name, self._cpu_cores, **self._memory, _external_resources=dict(self._external)
+            )

@@ -1,0 +1,9 @@
+"""Public names on PyFlink's path `pyflink.datastream.checkpoint_storage`."""
+
+from penstock.core.checkpoint_storage import (
+    CheckpointStorage,
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+)
+
+__all__ = ["CheckpointStorage", "FileSystemCheckpointStorage", "JobManagerCheckpointStorage"]

@@ -1,0 +1,5 @@
+"""Public names on PyFlink's path `pyflink.datastream.checkpointing_mode`."""
+
+from penstock.core.checkpointing import CheckpointingMode
+
+__all__ = ["CheckpointingMode"]

@@ -1,0 +1,5 @@
+"""Public names on PyFlink's path `pyflink.datastream.time_domain`."""
+
+from penstock.core.functions import TimeDomain
+
+__all__ = ["TimeDomain"]

@@ -1,0 +1,5 @@
+"""Public names on PyFlink's path `pyflink.datastream.timerservice`."""
+
+from penstock.core.functions import TimerService
+
+__all__ = ["TimerService"]

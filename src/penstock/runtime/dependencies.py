@@ -1,0 +1,66 @@
+"""Brings what functions need to the place where they run."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+
+from penstock.core.dependencies import PythonDependencies
+from penstock.core.errors import ConfigurationError
+
+__all__ = ["dependencies_at_hand", "in_front_of_path", "install_requirements"]
+
+
+def install_requirements(requirements: str, cache: str | None, folder: str, python: str = sys.executable) -> None:
+    """Install what a requirements file lists into a folder; with a cache, from it alone."""
+    offline = ["--no-index", "--find-links", cache] if cache else []
+    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder]
+    done = subprocess.run([*command, *offline, "-r", requirements], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ConfigurationError(f"The Python requirements {requirements} cannot be installed:\n{done.stderr.strip()}")
+
+
+def in_front_of_path(folders: Sequence[str]) -> None:
+    """Let modules be found in folders before they are looked for elsewhere."""
+    sys.path[:0] = [folder for folder in folders if folder not in sys.path]
+    importlib.invalidate_caches()
+
+
+@contextlib.contextmanager
+def dependencies_at_hand(dependencies: PythonDependencies) -> Iterator[None]:
+    """In this process, while the block runs: files and packages importable, archives in the working folder."""
+    if dependencies in (PythonDependencies(), PythonDependencies(executable=dependencies.executable)):
+        yield
+        return
+    before = list(sys.path)
+    with tempfile.TemporaryDirectory(prefix="penstock-dependencies-") as folder, contextlib.ExitStack() as stack:
+        in_front_of_path(_prepared(dependencies, folder))
+        if dependencies.archives:
+            stack.enter_context(contextlib.chdir(folder))
+        try:
+            yield
+        finally:
+            sys.path[:] = before
+
+
+def _prepared(dependencies: PythonDependencies, folder: str) -> list[str]:
+    """Unpack and install below a folder; what to put on the module search path."""
+    for archive in dependencies.archives:
+        shutil.unpack_archive(archive.path, os.path.join(folder, archive.target), _format(archive.path))
+    paths = [os.path.dirname(f) if f.endswith(".py") else f for f in dependencies.files]
+    if dependencies.requirements:
+        installed = os.path.join(folder, "requirements")
+        install_requirements(dependencies.requirements, dependencies.cache, installed)
+        paths.append(installed)
+    return paths
+
+
+def _format(path: str) -> str | None:
+    """Jars are zips; other formats are told by the file's name."""
+    return "zip" if path.endswith(".jar") else None

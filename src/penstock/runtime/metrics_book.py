@@ -1,0 +1,136 @@
+"""The driver's view of metrics: what committed batches reported, added up (G6, P6)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+
+from penstock.core.accumulators import Accumulator
+from penstock.core.errors import ProgramError
+from penstock.runtime.heavy_keys import HeavyKeys
+
+__all__ = ["MetricsBook"]
+
+_SUMMED = ("in", "out", "late", "busy_ms")
+
+
+class _Meter:
+    """Events in all, and a second over the last span of time."""
+
+    def __init__(self, span_seconds: int) -> None:
+        self._span_ms = span_seconds * 1000
+        self._total = 0
+        self._recent: deque[tuple[int, int]] = deque()
+
+    def add(self, count: int, time_ms: int) -> None:
+        self._total += count
+        self._recent.append((time_ms, count))
+        while self._recent[0][0] <= time_ms - self._span_ms:
+            self._recent.popleft()
+
+    def value(self) -> dict[str, Any]:
+        return {"count": self._total, "rate": sum(n for _, n in self._recent) * 1000 / self._span_ms}
+
+
+class _Latest:
+    """What a gauge showed last."""
+
+    def __init__(self, shown: Any) -> None:
+        self._shown = shown
+
+    def value(self) -> Any:
+        return self._shown
+
+
+class MetricsBook:
+    """Reports of subtasks by vertex and subtask. Only reports of committed batches are entered, each once."""
+
+    def __init__(self) -> None:
+        self._subtasks: dict[tuple[int, int], dict[str, Any]] = {}
+        self._operators: dict[tuple[int, int], dict[str, dict[str, Any]]] = {}
+        self._heavy: dict[tuple[int, int], tuple[HeavyKeys, int]] = {}
+        self._accumulators: dict[str, Accumulator[Any, Any]] = {}
+
+    def add(self, entries: Iterable[dict[str, Any]]) -> None:
+        """Enter what a batch reported."""
+        for entry in entries:
+            place = (entry["vertex"], entry["subtask"])
+            before = self._subtasks.get(place, {})
+            sums = {name: before.get(name, 0) + entry.get(name, 0) for name in _SUMMED}
+            self._subtasks[place] = {k: v for k, v in entry.items() if k not in ("operators", "heavy_keys")} | sums
+            for operator in entry.get("operators", ()):
+                self._enter(place, operator, entry.get("time_ms", 0))
+            if "heavy_keys" in entry:
+                self._weigh(place, *entry["heavy_keys"])
+
+    def _enter(self, place: tuple[int, int], operator: dict[str, Any], time_ms: int) -> None:
+        book = self._operators.setdefault(place, {}).setdefault(operator["uid"], {"name": operator["name"]})
+        for name, drained in operator["metrics"].items():
+            book[name] = _added(book.get(name), drained, time_ms)
+        for name, accumulator in operator["accumulators"].items():
+            self._merge(name, accumulator)
+
+    def _merge(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
+        known = self._accumulators.setdefault(name, accumulator)
+        if type(known) is not type(accumulator):
+            raise ProgramError(
+                f"The accumulator {name!r} is a {type(known).__name__} in one operator and a "
+                f"{type(accumulator).__name__} in another: choose another name"
+            )
+        if known is not accumulator:
+            known.merge(accumulator)
+
+    def _weigh(self, place: tuple[int, int], number: int, capacity: int, counts: dict[Any, int], error: int) -> None:
+        heavy, _ = self._heavy.setdefault(place, (HeavyKeys(capacity), number))
+        heavy.merge(counts, error)
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def subtasks(self) -> list[dict[str, Any]]:
+        """One entry for each subtask: totals, latest values, and the metrics of its operators by name."""
+        return [self._shown(place) for place in sorted(self._subtasks)]
+
+    def _shown(self, place: tuple[int, int]) -> dict[str, Any]:
+        shown = dict(self._subtasks[place])
+        shown["operators"] = {
+            uid: {name: v.value() if isinstance(v, (_Meter, _Latest)) else v for name, v in book.items()}
+            for uid, book in self._operators.get(place, {}).items()
+        }
+        if place in self._heavy:
+            heavy, number = self._heavy[place]
+            shown["heavy_keys"] = heavy.top(number)
+        return shown
+
+    def totals(self) -> dict[str, dict[str, Any]]:
+        """Counters of each operator (by uid) summed over its subtasks."""
+        found: dict[str, dict[str, Any]] = {}
+        for books in self._operators.values():
+            for uid, book in books.items():
+                into = found.setdefault(uid, {"name": book["name"]})
+                for name, value in book.items():
+                    if isinstance(value, int):
+                        into[name] = into.get(name, 0) + value
+        return found
+
+    def accumulators(self) -> dict[str, Any]:
+        """Results by name."""
+        return {name: one.get_local_value() for name, one in self._accumulators.items()}
+
+
+def _added(before: Any, drained: tuple[Any, ...], time_ms: int) -> Any:
+    """A metric's value after what a batch reported of it."""
+    kind, *values = drained
+    if kind == "gauge":
+        return _Latest(values[0])
+    if kind == "counter":
+        return (before or 0) + values[0]
+    if kind == "meter":
+        meter = before or _Meter(values[1])
+        meter.add(values[0], time_ms)
+        return meter
+    count, total, least, most = values
+    if before is not None:
+        count, total = count + before["count"], total + before["sum"]
+        least, most = min(least, before["min"]), max(most, before["max"])
+    return {"count": count, "sum": total, "min": least, "max": most, "mean": total / count}

@@ -1,0 +1,240 @@
+"""Operator state at work: lists of a subtask, in blocks of items in the store (S3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from penstock.core.checkpointed import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
+)
+from penstock.core.errors import ProgramError
+from penstock.core.functions import KeyedStateStore
+from penstock.core.job import ChainedOperator
+from penstock.core.state import ListState, ListStateDescriptor
+from penstock.runtime.chunk import BatchInfo
+from penstock.runtime.codec import decode, dumps, encode, loads
+from penstock.runtime.failures import NO_RECORD, user_failure
+from penstock.runtime.state.collections import item_size
+from penstock.runtime.state.page import StoreKeys
+from penstock.runtime.state.store import StateStore
+
+__all__ = ["FunctionState", "Place", "RunStart", "gather_union"]
+
+BLOCK_BYTES = 32 << 10
+SPLIT, UNION = b"S", b"U"
+
+
+@dataclass(frozen=True, slots=True)
+class RunStart:
+    """What a host knows when a run starts: union lists as the last durable batch left them, all subtasks' together.
+
+    They are keyed by operator prefix and state name. A subtask that is built again within the run gets
+    its own items: the others are still at work with theirs.
+    """
+
+    run_id: str
+    union: Mapping[tuple[bytes, str], list[Any]] = field(default_factory=dict)
+
+
+def gather_union(blobs: Iterable[tuple[bytes, bytes]]) -> dict[tuple[bytes, str], list[Any]]:
+    """Union lists in the blobs of all subtasks' stores, in order of subtask."""
+    found: dict[tuple[bytes, str], list[Any]] = {}
+    for key, blob in sorted(blobs):
+        if key[8:9] == b"L" and key[13:14] == UNION:
+            found.setdefault((key[:8], key[18:].decode()), []).extend(loads(blob)[1])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a function runs. `run_id`: of the run that wrote the restored state, None if there is none."""
+
+    operator: ChainedOperator
+    names: StoreKeys
+    subtask: int
+    parallelism: int
+    run_id: str | None
+    start: RunStart | None
+
+
+class _OperatorList(ListState[Any]):
+    """Items of this subtask, each encoded by itself."""
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+        self.changed = False
+
+    def get(self) -> Iterable[Any]:
+        return list(map(decode, self.items))
+
+    def add(self, value: Any) -> None:
+        self.add_all([value])
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        self.items = self.items + list(map(encode, values))
+        self.changed = True
+
+    def update(self, values: Iterable[Any]) -> None:
+        self.items = list(map(encode, values))
+        self.changed = True
+
+    def clear(self) -> None:
+        self.update([])
+
+
+@dataclass(slots=True)
+class _Stored:
+    """A list and what the store holds of it: a digest for each block."""
+
+    state: _OperatorList
+    mode: bytes
+    name: str
+    digests: list[bytes]
+
+
+class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionSnapshotContext):
+    """The operator state of one function in one subtask, and the contexts it is given."""
+
+    def __init__(self, function: CheckpointedFunction, place: Place, store: StateStore, keyed: KeyedStateStore) -> None:
+        self._function, self._place, self._keyed = function, place, keyed
+        self.store = store
+        self._states: dict[str, _Stored] = {}
+        self._batch = BatchInfo("", 0, 0)
+
+    # -- the function's life ------------------------------------------------------------------------
+
+    def initialize(self) -> None:
+        self._call("initialize_state()", self._function.initialize_state)
+
+    def save(self, batch: BatchInfo) -> None:
+        """Let the function put its state in order, and write what changed."""
+        self._batch = batch
+        self._call("snapshot_state()", self._function.snapshot_state)
+        for stored in self._states.values():
+            if stored.state.changed:
+                self._write(stored)
+
+    def _call(self, what: str, method: Any) -> None:
+        operator = self._place.operator
+        try:
+            method(self)
+        except Exception as error:
+            raise user_failure(operator.name, operator.uid, what, NO_RECORD, error) from error
+
+    # -- contexts -----------------------------------------------------------------------------------
+
+    def is_restored(self) -> bool:
+        return self._place.run_id is not None
+
+    def get_operator_state_store(self) -> OperatorStateStore:
+        return self
+
+    def get_keyed_state_store(self) -> KeyedStateStore:
+        return self._keyed
+
+    def get_checkpoint_id(self) -> int:
+        return self._batch.batch_id + 1
+
+    def get_checkpoint_timestamp(self) -> int:
+        return self._batch.processing_time_ms
+
+    # -- lists --------------------------------------------------------------------------------------
+
+    def get_registered_state_names(self) -> set[str]:
+        return set(self._states)
+
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        return self._list(state_descriptor, SPLIT)
+
+    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        return self._list(state_descriptor, UNION)
+
+    def _list(self, descriptor: ListStateDescriptor, mode: bytes) -> ListState[Any]:
+        self._check(descriptor, mode)
+        if descriptor.name not in self._states:
+            self._states[descriptor.name] = self._load(descriptor.name, mode)
+        return self._states[descriptor.name].state
+
+    def _check(self, descriptor: ListStateDescriptor, mode: bytes) -> None:
+        place = self._place
+        where = f"Operator '{place.operator.name}' (uid {place.operator.uid})"
+        if not isinstance(descriptor, ListStateDescriptor):
+            raise ProgramError(f"{where}: {type(descriptor).__name__} given where a ListStateDescriptor is needed")
+        if descriptor.ttl_config is not None:
+            raise ProgramError(
+                f"{where} gives the operator state {descriptor.name!r} a time to live: only keyed state can have one"
+            )
+        known = self._states.get(descriptor.name)
+        if known is not None and known.mode != mode:
+            raise ProgramError(
+                f"{where} uses the state name {descriptor.name!r} for a list and for a union list: "
+                "give each a name of its own"
+            )
+        if mode == UNION and place.parallelism > 1 and place.start is None:
+            raise ProgramError(
+                f"{where} asks for the union list state {descriptor.name!r} at parallelism {place.parallelism}, which "
+                "this host cannot put together after a restart: call set_parallelism(1) on it, or use get_list_state"
+            )
+
+    def _load(self, name: str, mode: bytes) -> _Stored:
+        """The subtask's own items; at the start of a run, of a union list everybody's."""
+        place = self._place
+        own, digests = self._read(name, mode)
+        stored = _Stored(_OperatorList(own), mode, name, digests)
+        if mode == UNION and place.parallelism > 1 and self.is_restored():
+            assert place.start is not None
+            if place.run_id != place.start.run_id:
+                stored.state.items = list(place.start.union.get((place.names.prefix, name), ()))
+                stored.state.changed = True
+        return stored
+
+    # -- the store ----------------------------------------------------------------------------------
+
+    def _key(self, name: str, mode: bytes, block: int) -> bytes:
+        return self._place.names.list_block(self._place.subtask, mode, block, name)
+
+    def _read(self, name: str, mode: bytes) -> tuple[list[Any], list[bytes]]:
+        first = self.store.get_many([self._key(name, mode, 0)])[0]
+        if first is None:
+            return [], []
+        count = loads(first)[0]
+        rest = self.store.get_many([self._key(name, mode, block) for block in range(1, count)])
+        blobs = [first, *(blob for blob in rest if blob is not None)]
+        assert len(blobs) == count, f"a block of the operator state {name!r} is missing from the state store"
+        return [item for blob in blobs for item in loads(blob)[1]], list(map(_digest, blobs))
+
+    def _write(self, stored: _Stored) -> None:
+        """Blocks that are not as the store has them, and none for an empty list."""
+        blocks = _blocks(stored.state.items)
+        blobs = [dumps((len(blocks), block)) for block in blocks]
+        digests = list(map(_digest, blobs))
+        old = stored.digests
+        self.store.delete_many(self._key(stored.name, stored.mode, i) for i in range(len(blobs), len(old)))
+        self.store.put_many(
+            (self._key(stored.name, stored.mode, i), blob)
+            for i, blob in enumerate(blobs)
+            if i >= len(old) or old[i] != digests[i]
+        )
+        stored.digests, stored.state.changed = digests, False
+
+
+def _digest(blob: bytes) -> bytes:
+    return blake2b(blob, digest_size=16).digest()
+
+
+def _blocks(items: list[Any]) -> list[list[Any]]:
+    blocks: list[list[Any]] = []
+    room = 0
+    for item in items:
+        if room <= 0:
+            blocks.append([])
+            room = BLOCK_BYTES
+        blocks[-1].append(item)
+        room -= item_size(item)
+    return blocks

@@ -1,0 +1,219 @@
+"""Watermark generators at work: each watches one lane, a source split or what is left of a subtask's input (T3, T7)."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Any, Protocol
+
+from penstock.core.errors import ProgramError
+from penstock.core.time import MAX_WATERMARK, MIN_TIMESTAMP, MIN_WATERMARK
+from penstock.core.watermark import (
+    BoundedOutOfOrderness,
+    CustomGenerator,
+    NoWatermarks,
+    Watermark,
+    WatermarkGenerator,
+    WatermarkGeneratorSupplier,
+    WatermarkOutput,
+)
+from penstock.runtime.chunk import ACTIVE, IDLE, Mark
+from penstock.runtime.context import Lane, TaskContext
+from penstock.runtime.failures import NO_RECORD, describe, user_failure
+from penstock.runtime.operators.base import Timestamps
+
+__all__ = ["Generator", "make_generator"]
+
+
+class Generator(Protocol):
+    """What the operator asks of a generator of any kind."""
+
+    def see(self, values: Sequence[Any], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
+        """Records from `start` to `stop` have come; marks to be sent between them, each after the record it follows."""
+
+    def periodic(self) -> list[int]:
+        """Marks to be sent now."""
+
+    def snapshot(self) -> Any:
+        """State to keep, None for none."""
+
+    def restore(self, state: Any) -> None:
+        """Take over what `snapshot` gave."""
+
+
+def make_generator(
+    generator: BoundedOutOfOrderness | NoWatermarks | CustomGenerator,
+    task: TaskContext,
+    lane: Lane,
+    operator: str,
+    uid: str,
+) -> Generator:
+    """The live generator of one lane."""
+    if isinstance(generator, CustomGenerator):
+        context = WatermarkGeneratorSupplier.Context(
+            task.task_name, task.subtask, task.parallelism, None if lane is None else lane[1]
+        )
+        return _Custom(generator.make, context, operator, uid)
+    return _Bounded(generator.delay_ms) if isinstance(generator, BoundedOutOfOrderness) else _Silent()
+
+
+class _Silent:
+    """No watermarks."""
+
+    def see(self, values: Sequence[Any], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
+        return []
+
+    def periodic(self) -> list[int]:
+        return []
+
+    def snapshot(self) -> Any:
+        return None
+
+    def restore(self, state: Any) -> None:
+        """Nothing."""
+
+
+class _Bounded(_Silent):
+    """Largest timestamp − delay − 1 (T3)."""
+
+    def __init__(self, delay_ms: int) -> None:
+        self._delay_ms = delay_ms
+        self._largest = MIN_TIMESTAMP
+
+    def see(self, values: Sequence[Any], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
+        assert timestamps is not None
+        part = timestamps if stop - start == len(timestamps) else timestamps[start:stop]
+        self._largest = max(self._largest, max(part))
+        return []
+
+    def periodic(self) -> list[int]:
+        if self._largest == MIN_TIMESTAMP:
+            return []
+        return [max(MIN_WATERMARK, self._largest - self._delay_ms - 1)]
+
+    def snapshot(self) -> Any:
+        return None if self._largest == MIN_TIMESTAMP else self._largest
+
+    def restore(self, state: Any) -> None:
+        self._largest = state
+
+
+class _Output(WatermarkOutput):
+    """Gathers what a generator says during one call."""
+
+    def __init__(self) -> None:
+        self.marks: list[int] = []
+
+    def emit_watermark(self, watermark: Watermark) -> None:
+        if not isinstance(watermark, Watermark):
+            raise TypeError(f"emit_watermark takes a Watermark, got {describe(watermark)}")
+        timestamp = watermark.timestamp
+        if timestamp.__class__ is not int or not MIN_WATERMARK <= timestamp <= MAX_WATERMARK:
+            raise TypeError(f"a watermark is an int of milliseconds that fits in 64 bits, got {describe(timestamp)}")
+        self.marks.append(timestamp)
+
+    def mark_idle(self) -> None:
+        self.marks.append(IDLE)
+
+    def mark_active(self) -> None:
+        self.marks.append(ACTIVE)
+
+
+class _Custom:
+    """The user's own generator (T7)."""
+
+    def __init__(
+        self,
+        make: Callable[[WatermarkGeneratorSupplier.Context], WatermarkGenerator],
+        context: WatermarkGeneratorSupplier.Context,
+        operator: str,
+        uid: str,
+    ) -> None:
+        self._operator, self._uid = operator, uid
+        self._output = _Output()
+        self._generator = self._made(make, context)
+        self.snapshot()
+
+    def _made(self, make: Callable[..., Any], context: WatermarkGeneratorSupplier.Context) -> WatermarkGenerator:
+        try:
+            made = make(context)
+        except Exception as error:
+            raise self._failed("The watermark generator supplier", NO_RECORD, error) from error
+        if not isinstance(made, WatermarkGenerator):
+            raise ProgramError(
+                f"The watermark generator supplier of operator '{self._operator}' (uid {self._uid}) made "
+                f"{describe(made)} ({type(made).__name__}): it must make a WatermarkGenerator"
+            )
+        return made
+
+    def see(self, values: Sequence[Any], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
+        call, output, said = self._generator.on_event, self._output, self._output.marks
+        marks: list[Mark] = []
+        for place, value in enumerate(islice(values, start, stop), start):
+            stamp = timestamps[place] if timestamps is not None else None
+            try:
+                call(value, MIN_TIMESTAMP if stamp is None else stamp, output)
+            except Exception as error:
+                raise self._failed("on_event of the watermark generator", value, error) from error
+            if said:
+                marks.extend((place + 1, mark) for mark in said)
+                said.clear()
+        return marks
+
+    def periodic(self) -> list[int]:
+        try:
+            self._generator.on_periodic_emit(self._output)
+        except Exception as error:
+            raise self._failed("on_periodic_emit of the watermark generator", NO_RECORD, error) from error
+        said = list(self._output.marks)
+        self._output.marks.clear()
+        return said
+
+    def snapshot(self) -> bytes:
+        try:
+            return _dumps(self._generator)
+        except Exception as error:
+            raise ProgramError(
+                f"The watermark generator {type(self._generator).__name__} of operator '{self._operator}' (uid "
+                f"{self._uid}) cannot be pickled ({type(error).__name__}: {error}), so it would not survive a "
+                "restart: keep plain data in it instead of handles, locks or lambdas"
+            ) from error
+
+    def restore(self, state: bytes) -> None:
+        self._generator = _loads(state, type(self._generator))
+
+    def _failed(self, doing: str, record: Any, error: Exception) -> Exception:
+        return user_failure(self._operator, self._uid, doing, record, error)
+
+
+# -- a generator's class comes from the program: it need not be importable, and a newer one takes over the state ------
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, cls: type) -> None:
+        super().__init__(file, 5)
+        self._cls = cls
+
+    def persistent_id(self, obj: Any) -> Any:
+        return "class" if obj is self._cls else None
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, cls: type) -> None:
+        super().__init__(file)
+        self._cls = cls
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._cls
+
+
+def _dumps(generator: WatermarkGenerator) -> bytes:
+    file = io.BytesIO()
+    _Pickler(file, type(generator)).dump(generator)
+    return file.getvalue()
+
+
+def _loads(data: bytes, cls: type) -> Any:
+    return _Unpickler(io.BytesIO(data), cls).load()

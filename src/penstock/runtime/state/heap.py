@@ -1,0 +1,38 @@
+"""A heap whose entries may go stale without being removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from heapq import heapify, heappush
+from typing import Any
+
+__all__ = ["SweptHeap"]
+
+_SLACK = 256
+
+
+class SweptHeap(list[Any]):
+    """A list kept as a heap; before it grows to twice what counted last time, what no longer counts is dropped.
+
+    >>> heap = SweptHeap(lambda entries: {e for e in entries if e % 2})
+    >>> for number in range(1000):
+    ...     heap.push(number % 100)
+    >>> heap[0], len(heap) < 400
+    (0, True)
+    """
+
+    def __init__(self, counting: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
+        super().__init__()
+        self._counting = counting
+        self._limit = _SLACK
+
+    def push(self, entry: Any) -> None:
+        if len(self) >= self._limit:
+            self.sweep()
+        heappush(self, entry)
+
+    def sweep(self) -> None:
+        """Drop what no longer counts; in place, since whoever takes from the heap holds on to it."""
+        self[:] = self._counting(self)
+        heapify(self)
+        self._limit = 2 * len(self) + _SLACK

@@ -1,0 +1,237 @@
+"""State that expires (S2): handles around the plain ones, which hold `(stamp, value)` in place of values.
+
+A stamp is the processing time of the last write (or read). An expired entry leaves the store when it
+is met, and otherwise by a *sweep*: a page knows when its oldest entry is to be swept (a quarter of the
+time to live after it expires, so that a page is not swept for every entry), its group's directory
+remembers that for pages that are not loaded, and the end of a batch sweeps what is due. States without
+TTL have tables of other names and know nothing of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from penstock.core.clock import Clock
+from penstock.core.state import AggregatingState, ListState, MapState, ReducingState, ValueState
+from penstock.core.ttl import StateTtlConfig
+from penstock.runtime.state.backend import KeyedBackend
+from penstock.runtime.state.handles import PagedListState, PagedMapState, PagedValueState
+from penstock.runtime.state.sweep import Lifetime, Sweeper
+
+__all__ = [
+    "TtlAggregatingState",
+    "TtlListState",
+    "TtlMapState",
+    "TtlReducingState",
+    "TtlValueState",
+    "lifetime",
+]
+
+
+def lifetime(backend: KeyedBackend, name: str, config: StateTtlConfig, clock: Clock) -> Lifetime:
+    """How long entries of a table live; from now on the backend sweeps them."""
+    life = Lifetime(config, clock)
+    if backend.sweeper is None:
+        backend.sweeper = Sweeper(backend, clock)
+    backend.sweeper.lives[name] = life
+    return life
+
+
+class _Expiring:
+    """What the handles share."""
+
+    def __init__(self, backend: KeyedBackend, life: Lifetime) -> None:
+        self._backend = backend
+        self._life = life
+
+    def _stamped(self, value: Any) -> tuple[int, Any]:
+        """A value as it is stored now; its page will be swept in time."""
+        life = self._life
+        now = life.now()
+        if life.swept and now + life.keep_ms < self._backend.page.sweep_ms:
+            self._backend.page.sweep_ms = now + life.keep_ms
+        return now, value
+
+    def _dead(self, pair: tuple[int, Any]) -> bool:
+        return pair[0] + self._life.ttl_ms <= self._life.now()
+
+
+class TtlValueState(_Expiring, ValueState[Any]):
+    """A value per key that expires."""
+
+    def __init__(self, backend: KeyedBackend, name: str, life: Lifetime) -> None:
+        super().__init__(backend, life)
+        self._inner = PagedValueState(backend, name)
+
+    def value(self) -> Any:
+        found = self._inner.value()
+        if found is None:
+            return None
+        if self._dead(found):
+            self._inner.clear()
+            return found[1] if self._life.lenient else None
+        if self._life.on_read:
+            self._inner.update(self._stamped(found[1]))
+        return found[1]
+
+    def update(self, value: Any) -> None:
+        if value is None:
+            return self._inner.clear()
+        self._inner.update(self._stamped(value))
+
+    def base(self, absent: Any) -> Any:
+        """What an addition starts from: an expired value counts only if it may still be seen."""
+        found = self._inner.value()
+        if found is None or (self._dead(found) and not self._life.lenient):
+            return absent
+        return found[1]
+
+    def clear(self) -> None:
+        self._inner.clear()
+
+
+_ABSENT: Any = object()
+
+
+class TtlReducingState(ReducingState[Any]):
+    """Values of a key reduced to one, which expires; every addition is a write."""
+
+    def __init__(self, backend: KeyedBackend, name: str, life: Lifetime, reduce: Callable[[Any, Any], Any]) -> None:
+        self._value = TtlValueState(backend, name, life)
+        self._reduce = reduce
+
+    def get(self) -> Any:
+        return self._value.value()
+
+    def add(self, value: Any) -> None:
+        self.fold(value)
+
+    def fold(self, value: Any) -> Any:
+        """Add and answer the new result in one go."""
+        base = self._value.base(_ABSENT)
+        result = value if base is _ABSENT else self._reduce(base, value)
+        self._value.update(result)
+        return result
+
+    def clear(self) -> None:
+        self._value.clear()
+
+
+class TtlAggregatingState(AggregatingState[Any, Any]):
+    """Values of a key folded into an accumulator, which expires; every addition is a write."""
+
+    def __init__(self, backend: KeyedBackend, name: str, life: Lifetime, function: Any) -> None:
+        self._value = TtlValueState(backend, name, life)
+        self._function = function
+
+    def get(self) -> Any:
+        accumulator = self._value.value()
+        return None if accumulator is None else self._function.get_result(accumulator)
+
+    def add(self, value: Any) -> None:
+        base = self._value.base(_ABSENT)
+        accumulator = self._function.create_accumulator() if base is _ABSENT else base
+        self._value.update(self._function.add(value, accumulator))
+
+    def clear(self) -> None:
+        self._value.clear()
+
+
+class TtlListState(_Expiring, ListState[Any]):
+    """A list per key whose elements expire one by one."""
+
+    def __init__(self, backend: KeyedBackend, name: str, life: Lifetime) -> None:
+        super().__init__(backend, life)
+        self._inner = PagedListState(backend, name)
+
+    def get(self) -> Iterable[Any]:
+        pairs = self._inner.get()
+        if pairs.__class__ is not list and not self._life.on_read:
+            return _LiveView(pairs, self._life)
+        pairs = list(pairs)
+        alive = [pair for pair in pairs if not self._dead(pair)]
+        if self._life.on_read:
+            self._inner.update([self._stamped(value) for _, value in alive])
+        elif len(alive) != len(pairs):
+            self._inner.update(alive)
+        return [value for _, value in (pairs if self._life.lenient else alive)]
+
+    def add(self, value: Any) -> None:
+        self._inner.add(self._stamped(value))
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        self._inner.add_all(map(self._stamped, values))
+
+    def update(self, values: Iterable[Any]) -> None:
+        self._inner.update(map(self._stamped, values))
+
+    def clear(self) -> None:
+        self._inner.clear()
+
+
+class _LiveView:
+    """A long list without its expired elements; read in pieces, as often as wanted. Sweeps remove them."""
+
+    def __init__(self, pairs: Iterable[Any], life: Lifetime) -> None:
+        self._pairs, self._life = pairs, life
+        self._dead_until = life.now() - life.ttl_ms
+
+    def __iter__(self) -> Iterator[Any]:
+        lenient, dead_until = self._life.lenient, self._dead_until
+        return (value for stamp, value in self._pairs if lenient or stamp > dead_until)
+
+
+class TtlMapState(_Expiring, MapState[Any, Any]):
+    """A map per key whose entries expire one by one."""
+
+    def __init__(self, backend: KeyedBackend, name: str, life: Lifetime) -> None:
+        super().__init__(backend, life)
+        self._inner = PagedMapState(backend, name)
+
+    def get(self, key: Any) -> Any:
+        found = self._seen(key)
+        return None if found is None else found[1]
+
+    def contains(self, key: Any) -> bool:
+        return self._seen(key) is not None
+
+    def _seen(self, key: Any) -> tuple[int, Any] | None:
+        """An entry as a read sees it, removed if expired, else prolonged if reading does that."""
+        found: tuple[int, Any] | None = self._inner.get(key)
+        if found is None:
+            return None
+        if self._dead(found):
+            self._inner.remove(key)
+            return found if self._life.lenient else None
+        if self._life.on_read:
+            self._inner.put(key, self._stamped(found[1]))
+        return found
+
+    def put(self, key: Any, value: Any) -> None:
+        self._inner.put(key, self._stamped(value))
+
+    def put_all(self, dict_value: dict[Any, Any]) -> None:
+        for key, value in dict_value.items():
+            self.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        self._inner.remove(key)
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        seen = ((key, self._seen(key)) for key in self._inner)
+        return [(key, found[1]) for key, found in seen if found is not None]
+
+    def keys(self) -> Iterable[Any]:
+        return [key for key, _ in self.items()]
+
+    def values(self) -> Iterable[Any]:
+        return [value for _, value in self.items()]
+
+    def is_empty(self) -> bool:
+        if self._life.lenient:
+            return self._inner.is_empty()
+        return all(map(self._dead, self._inner.values()))
+
+    def clear(self) -> None:
+        self._inner.clear()

@@ -1,0 +1,55 @@
+"""Ships what functions need through Spark: every executor gets it before the first task that may use it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+
+from pyspark.core.files import SparkFiles
+from pyspark.sql import SparkSession
+
+from penstock.core.dependencies import PythonDependencies, shipped_name
+from penstock.runtime.dependencies import in_front_of_path, install_requirements
+
+__all__ = ["enter_worker", "ship"]
+
+_HOME = os.getcwd()
+
+
+def ship(spark: SparkSession, dependencies: PythonDependencies) -> None:
+    """On the driver, before the job's functions are handed to Spark."""
+    context = spark.sparkContext
+    context.pythonExec = dependencies.executable or os.environ.get("PYSPARK_PYTHON", sys.executable)
+    for path in dependencies.files:
+        if not os.path.isdir(path):
+            context.addPyFile(path)
+    for archive in dependencies.archives:
+        context.addArchive(f"{archive.path}#{archive.target}")
+    for path in dependencies.folders:
+        _ship_folder(spark, path, shipped_name(path))
+    if dependencies.requirements:
+        with tempfile.TemporaryDirectory(prefix="penstock-requirements-") as folder:
+            install_requirements(dependencies.requirements, dependencies.cache, folder, context.pythonExec)
+            _ship_folder(spark, folder, shipped_name(dependencies.requirements))
+
+
+def _ship_folder(spark: SparkSession, folder: str, name: str) -> None:
+    """As an archive, so that extension modules and data files in it work too; Spark serves it until it stops."""
+    base = os.path.join(tempfile.mkdtemp(prefix="penstock-shipped-"), name)
+    spark.sparkContext.addArchive(f"{shutil.make_archive(base, 'zip', folder)}#{name}")
+
+
+def enter_worker(shipped_paths: tuple[str, ...], in_archive_folder: bool) -> None:
+    """In a worker, before the job is unpickled. Workers serve many jobs, so the folder is set each time."""
+    root = _root()
+    in_front_of_path([os.path.normpath(os.path.join(root, path)) for path in shipped_paths])
+    os.chdir(root if in_archive_folder else _HOME)
+
+
+def _root() -> str:
+    """Where shipped files are. The process that asks a streaming source for its offsets is given a folder of its own
+    inside it, which does not exist."""
+    root = str(SparkFiles.getRootDirectory())
+    return root if os.path.isdir(root) else os.path.dirname(root)

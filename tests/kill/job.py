@@ -7,6 +7,7 @@ told by timers when a window is complete.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import time
@@ -14,11 +15,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from penstock.common import Configuration, WatermarkStrategy
+from penstock.common import Configuration, Time, WatermarkStrategy
 from penstock.connectors.file_sink import Encoder, FileSink
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter, WriterInitContext
 from penstock.core.source import Position, SourceClock
-from penstock.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
+from penstock.datastream import (
+    AsyncDataStream,
+    AsyncFunction,
+    AsyncRetryStrategy,
+    KeyedProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
+from penstock.datastream.async_retry_predicates import has_exception_predicate
 from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.runtime.driver import BatchOutput, Ledger
@@ -44,6 +53,7 @@ class JobOptions:
     deterministic: bool = True
     failures_per_million: int = 0
     restarts: int = 1_000
+    asynchronous: bool = False
 
     def to_arguments(self) -> list[str]:
         return [f"{name}={value}" for name, value in asdict(self).items()]
@@ -59,6 +69,7 @@ class JobOptions:
             given["deterministic"] == "True",
             int(given["failures_per_million"]),
             int(given["restarts"]),
+            given["asynchronous"] == "True",
         )
 
     @property
@@ -130,6 +141,24 @@ class AddUp(KeyedProcessFunction):
         count, total = self._sums.get(timestamp) or (0, 0)
         self._sums.remove(timestamp)
         yield ctx.get_current_key(), timestamp, count, total
+
+
+class Lookup(AsyncFunction):
+    """Gives a record back after a nap; now and then the call fails, and is made again, or never ends (O5)."""
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        chance = int.from_bytes(os.urandom(2), "big") % 100
+        if chance < 5:
+            raise ConnectionError("fails at random")
+        await asyncio.sleep(60 if chance > 97 else chance / 20_000)
+        return [value]
+
+    def timeout(self, value: Any) -> list[Any]:
+        return [value]
+
+
+RETRY = AsyncRetryStrategy.fixed_delay(100, 1, None, has_exception_predicate)
+TIMEOUT = Time.milliseconds(40)
 
 
 # -- pauses at well-defined moments, so that kills find every state a batch can be in ------------------
@@ -228,15 +257,20 @@ def configuration(options: JobOptions) -> Configuration:
 def build(env: StreamExecutionEnvironment, options: JobOptions) -> None:
     source = _PausingSource(record, options.records, RateLimiterStrategy.per_second(options.per_second))
     strategy: Any = WatermarkStrategy.for_monotonous_timestamps()
+    records = env.from_source(source, strategy.with_timestamp_assigner(lambda v, t: timestamp(v[1])), "records").map(
+        _FirstOfBatch()
+    )
+    if options.asynchronous:
+        records = AsyncDataStream.ordered_wait_with_retry(records, Lookup(), TIMEOUT, RETRY).uid("ordered")
     numbered = (
-        env.from_source(source, strategy.with_timestamp_assigner(lambda v, t: timestamp(v[1])), "records")
-        .map(_FirstOfBatch())
-        .key_by(lambda v: v[0])
+        records.key_by(lambda v: v[0])
         .process(Number(options.deterministic, options.failures_per_million))
         .uid("number")
     )
     numbered.sink_to(_sink(options.numbered)).uid("numbered")
     windows = numbered.key_by(lambda v: v[0] % GROUPS).process(AddUp()).uid("add-up")
+    if options.asynchronous:
+        windows = AsyncDataStream.unordered_wait_with_retry(windows, Lookup(), TIMEOUT, RETRY).uid("unordered")
     windows.sink_to(_sink(options.windows)).uid("windows")
 
 

@@ -37,6 +37,7 @@ class Sort:
     deterministic: bool = True
     failures_per_million: int = 0
     on_cluster: bool = False
+    asynchronous: bool = False
 
 
 _D, _M, _W, _X = Target.DRIVER, Target.MACHINE, Target.WORKER, Target.EXECUTOR
@@ -44,6 +45,7 @@ SORTS = (
     Sort("deterministic", (_D, _W, _W, _W, _M, _W, _W, _W, _D, _W, _W)),
     Sort("not deterministic", (_M, _W, _W, _W, _D, _W, _W, _W, _M, _W, _W), deterministic=False),
     Sort("not deterministic, fails at random", (_D, _W, _W, _M, _W, _W), deterministic=False, failures_per_million=250),
+    Sort("with asynchronous calls", (_D, _W, _W, _M, _W, _W), asynchronous=True),
     Sort("on a cluster, not deterministic", (_X, _W, _X, _X, _D, _X, _X, _W), deterministic=False, on_cluster=True),
 )
 RECORDS = 4_800
@@ -94,6 +96,7 @@ def _job(sort: Sort, folder: Path, cluster: Cluster) -> KilledJob:
         master=cluster.master if sort.on_cluster else "",
         deterministic=sort.deterministic,
         failures_per_million=sort.failures_per_million,
+        asynchronous=sort.asynchronous,
     )
     return KilledJob(options, cluster.workers if sort.on_cluster else ())
 

@@ -74,3 +74,16 @@ def test_a_driver_thought_dead_that_wakes_up_changes_nothing(tmp_path: Path, cha
     assert found.remaining > 0
     assert check(options) == []
     assert "Another driver has taken over the checkpoint" in said
+
+
+def test_asynchronous_calls_under_kills(tmp_path: Path, chance: random.Random) -> None:
+    """O5, F1: ordered and unordered, with calls that fail, are made again, or take too long."""
+    job = KilledJob(JobOptions(str(tmp_path), records=1_200, asynchronous=True))
+    try:
+        job.start()
+        kills = [job.kill_driver(chance, together=True, then=None), job.kill_worker(chance)]
+        job.finish()
+    finally:
+        job.close()
+    assert check(job.options) == []
+    assert all(kill is not None and kill.counts for kill in kills)

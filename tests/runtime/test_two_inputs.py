@@ -290,3 +290,49 @@ def test_connecting_a_keyed_with_a_plain_stream_is_refused() -> None:
         one.broadcast(TOTAL)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="plain stream connected with a broadcast one takes a BroadcastProcessFunction"):
         one.connect(two.broadcast(RULES)).process(Sums())
+
+
+class Alone(KeyedCoProcessFunction):
+    """Fails if one of its methods is called while another one runs."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.inside: str | None = None
+        self.calls = 0
+
+    def process_element1(self, value: Any, ctx: Any) -> Iterator[Any]:
+        return self._enter("one", ctx)
+
+    def process_element2(self, value: Any, ctx: Any) -> Iterator[Any]:
+        return self._enter("two", ctx)
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        return self._enter("timer", None)
+
+    def _enter(self, name: str, ctx: Any) -> Iterator[Any]:
+        assert self.inside is None, f"{name} was called inside {self.inside}"
+        self.inside = name
+        self.calls += 1
+        if ctx is not None:
+            service = ctx.timer_service()
+            service.register_event_time_timer(self.calls)
+            service.register_processing_time_timer(service.current_processing_time())
+        yield name
+        yield name
+        self.inside = None
+
+
+def test_methods_of_a_subtask_never_run_at_the_same_time() -> None:
+    """S5: not even while a generator of theirs is being consumed, nor with chunks of one record."""
+    from penstock.core.job import RuntimeSettings
+
+    harness = TwoInputHarness(Alone(), key, key, settings=RuntimeSettings(chunk_records=1))
+    for number in range(20):
+        with harness.batch():
+            harness.push(f"a{number}", number, input=1)
+            harness.push(f"b{number}", number, input=2)
+            harness.push_watermark(number, input=1)
+            harness.push_watermark(number, input=2)
+        harness.set_processing_time(number)
+    harness.end_input()
+    assert harness.output().count("timer") >= 20
+    assert harness.output().count("one") == harness.output().count("two") == 40

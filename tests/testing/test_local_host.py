@@ -10,7 +10,13 @@ from penstock.common import Duration, WatermarkStrategy
 from penstock.core.errors import UserFunctionError
 from penstock.core.job import RuntimeSettings
 from penstock.core.time import MIN_WATERMARK
-from penstock.datastream import KeyedProcessFunction, ProcessFunction, StreamExecutionEnvironment
+from penstock.datastream import (
+    KeyedProcessFunction,
+    MapFunction,
+    ProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
 from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 from penstock.testing import At, Mark, ScriptedSource, collect, local_job, scripted_stream
 
@@ -124,3 +130,24 @@ def test_metrics_count_records_per_subtask() -> None:
     counts = [m["in"] for m in job.metrics if not job.plan.vertex(m["vertex"]).is_source]
     assert sum(counts) == 100
     assert min(counts) > 10
+
+
+def test_functions_are_told_how_often_the_job_was_restarted() -> None:
+    """P6"""
+
+    class Attempt(MapFunction):
+        def open(self, runtime_context: RuntimeContext) -> None:
+            self.attempt = runtime_context.get_attempt_number()
+
+        def map(self, value: int) -> tuple[int, int]:
+            return value, self.attempt
+
+    env = StreamExecutionEnvironment()
+    collect(env.from_collection([1, 2, 3]).rebalance().map(Attempt()), "out")
+    job = local_job(env)
+    job.run_batch(1)
+    job.restart()
+    job.run_batch(1)
+    job.restart()
+    job.run()
+    assert job.results["out"] == [(1, 0), (2, 1), (3, 2)]

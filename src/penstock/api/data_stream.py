@@ -35,9 +35,11 @@ from penstock.core.partition import (
 )
 from penstock.core.poison import poison_policy
 from penstock.core.sink import Sink
+from penstock.core.sink_function import SinkFunction
 from penstock.core.slots import SlotSharingGroup
 from penstock.core.specs import (
     CollectSpec,
+    FunctionSinkSpec,
     KeyedProcessSpec,
     OperatorSpec,
     ProcessSpec,
@@ -62,6 +64,9 @@ if TYPE_CHECKING:
     from penstock.api.collect import CloseableIterator
     from penstock.api.connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
     from penstock.api.environment import StreamExecutionEnvironment
+    from penstock.api.interval_join import IntervalJoin
+    from penstock.api.joined_streams import CoGroupedStreams, JoinedStreams
+    from penstock.api.regular_join import RegularJoin
     from penstock.api.windowed_stream import AllWindowedStream, WindowedStream
 
 T = TypeVar("T")
@@ -257,6 +262,18 @@ class DataStream(_Named, Generic[T]):
 
         return AllWindowedStream(self, window_assigner)
 
+    def join(self, other_stream: DataStream[Any]) -> JoinedStreams:
+        """Pairs of records of this stream and another that share a key and a window (W8)."""
+        from penstock.api.joined_streams import JoinedStreams
+
+        return JoinedStreams(self, other_stream)
+
+    def co_group(self, other_stream: DataStream[Any]) -> CoGroupedStreams:
+        """All records of this stream and another that share a key and a window (W8)."""
+        from penstock.api.joined_streams import CoGroupedStreams
+
+        return CoGroupedStreams(self, other_stream)
+
     def cache(self) -> CachedDataStream[T]:
         """Keep the records of a bounded stream: the next job that uses it computes it, later ones read them."""
         from penstock.api.cached import cached
@@ -324,11 +341,26 @@ class DataStream(_Named, Generic[T]):
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """Write to a two-phase sink."""
+        if isinstance(sink, SinkFunction):
+            raise TypeError(f"sink_to() takes a Sink, got {type(sink).__name__}, a SinkFunction: use add_sink()")
         return self._add_sink("Writer", SinkSpec(_instance(sink, Sink, "sink_to()")))
+
+    def add_sink(self, sink_func: SinkFunction | Callable[[T], Any]) -> DataStreamSink:
+        """Call a function for each record as it comes: at-least-once, since a batch that failed is run again."""
+        if isinstance(sink_func, Sink):
+            raise TypeError(f"add_sink() takes a SinkFunction, got {type(sink_func).__name__}, a Sink: use sink_to()")
+        if not isinstance(sink_func, SinkFunction) and (isinstance(sink_func, Function) or not callable(sink_func)):
+            raise TypeError(f"add_sink() takes a SinkFunction or a function, got {type(sink_func).__name__}")
+        return self._add_sink("Sink: Unnamed", FunctionSinkSpec(sink_func))
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Print every record on the driver's standard output, with its subtask where there are several."""
         return self._add_sink("Print to Std. Out", CollectSpec(self._env._next_name(), True, sink_identifier or ""))
+
+    def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """As `print`, on the driver's standard error."""
+        spec = CollectSpec(self._env._next_name(), True, sink_identifier or "", to_err=True)
+        return self._add_sink("Print to Std. Err", spec)
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
@@ -337,6 +369,16 @@ class DataStream(_Named, Generic[T]):
         name = self._env._next_name()
         self._add_sink("Collect", CollectSpec(name, False))
         return self._env._collect(name, job_execution_name, limit)
+
+    def to_data_frame(self, schema: TypeInformation | None = None) -> Any:
+        """Run the program and give this stream's records as a Spark DataFrame. The input must be bounded.
+
+        Columns come from `schema` (a row or tuple type; another type gives the one column `f0`), else from the
+        first records. The records wait in Parquet files, not in memory.
+        """
+        from penstock.api.frames import data_frame_of
+
+        return data_frame_of(self, schema)
 
     def _add_sink(self, name: str, spec: OperatorSpec) -> DataStreamSink:
         return DataStreamSink(self._env._draft(name, spec, self._feeds))
@@ -375,6 +417,18 @@ class KeyedStream(DataStream[T]):
         if slide is None:
             return self.window(TumblingEventTimeWindows.of(size))
         return self.window(SlidingEventTimeWindows.of(size, slide))
+
+    def interval_join(self, other_stream: KeyedStream[Any]) -> IntervalJoin:
+        """Pairs of records of a key whose timestamps lie in a certain distance (W8)."""
+        from penstock.api.interval_join import IntervalJoin
+
+        return IntervalJoin(self, other_stream)
+
+    def regular_join(self, other_stream: KeyedStream[Any]) -> RegularJoin:
+        """All pairs of records of a key, as a database joins two tables (W8)."""
+        from penstock.api.regular_join import RegularJoin
+
+        return RegularJoin(self, other_stream)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
         """The rolling sum of a field of each key."""

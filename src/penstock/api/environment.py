@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any, TypeVar
 
 from penstock.api.cached import Cache
@@ -10,14 +11,17 @@ from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream
 from penstock.api.draft import Draft, Feed, freeze
 from penstock.api.settings import Settings
+from penstock.connectors.data_frame import DataFrameSource
 from penstock.connectors.file_source import FileSource, StreamFormat
 from penstock.connectors.formats.files import InputFormat
 from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
+from penstock.connectors.socket_source import SocketTextStreamFunction
 from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
-from penstock.core.errors import OperatorError, ProgramError
-from penstock.core.shape import shape_of
+from penstock.core.conform import conform
+from penstock.core.errors import ProgramError, RecordError
 from penstock.core.source import Source
+from penstock.core.source_function import FunctionSource, SourceFunction
 from penstock.core.specs import OperatorSpec, SourceSpec
 from penstock.core.types import TypeInformation
 from penstock.core.watermark import WatermarkStrategy
@@ -40,6 +44,8 @@ class StreamExecutionEnvironment(Settings):
         self._drafts: list[Draft] = []
         self._caches: list[Cache] = []
         self._names = self._order = 0
+        self._spark: Any = None
+        self._tabled: list[Draft] = []
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
@@ -48,9 +54,11 @@ class StreamExecutionEnvironment(Settings):
     # -- sources ----------------------------------------------------------------------------------
 
     def from_collection(self, collection: Iterable[T], type_info: TypeInformation | None = None) -> DataStream[T]:
-        """A stream of the items of a collection."""
-        source = _collection(collection, type_info)
-        return self._add_source(source, "Source: Collection")._typed(type_info)
+        """A stream of the items of a collection (any iterable; taken now), in the form that `type_info` says."""
+        if not isinstance(collection, Iterable):
+            raise TypeError(f"from_collection() takes a list or another iterable, got {type(collection).__name__}")
+        items = collection if type_info is None else _conformed(collection, type_info)
+        return self._add_source(CollectionSource(items), "Source: Collection")._typed(type_info)
 
     def from_sequence(self, start: int, end: int) -> DataStream[int]:
         """The numbers from `start` to `end`, both included."""
@@ -79,6 +87,48 @@ class StreamExecutionEnvironment(Settings):
             raise TypeError(f"create_input() takes an InputFormat, got {type(input_format).__name__}")
         source = FileSource(input_format.file_format, (input_format.path,))
         return self._add_source(source, "Source: Input Format")._typed(type_info)
+
+    def add_source(
+        self,
+        source_func: SourceFunction,
+        source_name: str = "Custom Source",
+        type_info: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """A stream of what a function emits by itself. It cannot rewind: at-most-once (F7)."""
+        if not isinstance(source_func, SourceFunction):
+            raise TypeError(
+                f"add_source() takes a SourceFunction, got {type(source_func).__name__}: a Source goes to from_source()"
+            )
+        return self._add_source(FunctionSource(source_func), f"Source: {source_name}")._typed(type_info)
+
+    def socket_text_stream(
+        self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0
+    ) -> DataStream[str]:
+        """Text received on a socket, cut at `delimiter`; at-most-once.
+
+        When the server closes the connection the stream ends, unless fewer than `max_retry` connections were
+        lost (−1: however many): then it connects again. A server that cannot be reached fails the job.
+        """
+        function = SocketTextStreamFunction(hostname, port, delimiter, max_retry)
+        return self.add_source(function, "Socket Stream")
+
+    def from_data_frame(self, data_frame: Any, source_name: str = "DataFrame") -> DataStream[Any]:
+        """The rows of a Spark DataFrame, each a `Row` with the frame's column names.
+
+        A batch DataFrame is a bounded source, a streaming one (`spark.readStream`) an unbounded one. All of it
+        passes through one task, in the frame's order: redistribute behind it (`rebalance`, `key_by`) for more.
+        """
+        if not hasattr(data_frame, "mapInArrow") or not hasattr(data_frame, "isStreaming"):
+            raise TypeError(f"from_data_frame() takes a Spark DataFrame, got {type(data_frame).__name__}")
+        return self._add_source(DataFrameSource(data_frame, not data_frame.isStreaming), f"Source: {source_name}")
+
+    def get_spark_session(self) -> Any:
+        """A session on the Spark that runs this environment's jobs: make DataFrames for `from_data_frame` with it."""
+        from penstock.launch import spark_session
+
+        if self._spark is None:
+            self._spark = spark_session(self._configuration, self.get_parallelism())
+        return self._spark
 
     def _add_source(self, source: Source, name: str, strategy: WatermarkStrategy | None = None) -> DataStream[Any]:
         return DataStream(self, (Feed(self._draft(name, SourceSpec(source, strategy), ())),))
@@ -111,7 +161,7 @@ class StreamExecutionEnvironment(Settings):
 
     def get_stream_graph(self, job_name: str | None = None, clear: bool = True) -> StreamGraph:
         """The program since the last one, frozen, with all that it is fed from."""
-        nodes, edges = freeze(self._drafts)
+        nodes, edges = freeze(d for d in self._drafts if not any(d is tabled for tabled in self._tabled))
         if clear:
             self._drafts = []
         return StreamGraph(job_name or "Penstock Job", nodes, edges)
@@ -140,7 +190,7 @@ class StreamExecutionEnvironment(Settings):
         if limit is None:
             return results
         with results:
-            return [value for value, _ in zip(results, range(limit), strict=False)]
+            return list(islice(results, limit))
 
     def _draft(self, name: str, spec: OperatorSpec, inputs: Sequence[Feed]) -> Draft:
         self._order += 1
@@ -153,13 +203,14 @@ class StreamExecutionEnvironment(Settings):
         return f"results-{self._names}"
 
 
-def _collection(collection: Iterable[Any], type_info: TypeInformation | None) -> CollectionSource:
-    """The items, in the declared type."""
-    shape = shape_of(type_info)
-    try:
-        return CollectionSource(collection if shape is None else map(shape, collection))
-    except OperatorError as error:
-        raise ProgramError(f"from_collection(): {error}") from error
+def _conformed(collection: Iterable[Any], type_info: TypeInformation) -> list[Any]:
+    items = []
+    for number, item in enumerate(collection):
+        try:
+            items.append(conform(type_info, item))
+        except RecordError as error:
+            raise ProgramError(f"from_collection(): item {number}: {error}") from error
+    return items
 
 
 def _needed(strategy: WatermarkStrategy) -> WatermarkStrategy | None:

@@ -35,12 +35,12 @@ class _Windowed:
     _apply_type: type = WindowFunction
     _process_type: type = ProcessWindowFunction
 
-    def __init__(self, stream: KeyedStream[Any], assigner: WindowAssigner) -> None:
-        if not isinstance(assigner, WindowAssigner):
-            raise TypeError(f"window() takes a WindowAssigner, got {type(assigner).__name__}")
-        self._keyed = stream
-        env = stream.get_execution_environment()
-        self._spec = WindowSpec(assigner, assigner.get_default_trigger(env))
+    def __init__(self, keyed_stream: KeyedStream[Any], window_assigner: WindowAssigner) -> None:
+        if not isinstance(window_assigner, WindowAssigner):
+            raise TypeError(f"window() takes a WindowAssigner, got {type(window_assigner).__name__}")
+        self._keyed = keyed_stream
+        env = keyed_stream.get_execution_environment()
+        self._spec = WindowSpec(window_assigner, window_assigner.get_default_trigger(env))
 
     def get_execution_environment(self) -> Any:
         return self._keyed.get_execution_environment()
@@ -144,8 +144,8 @@ class AllWindowedStream(_Windowed):
     _apply_type = AllWindowFunction
     _process_type = ProcessAllWindowFunction
 
-    def __init__(self, stream: DataStream[Any], assigner: WindowAssigner) -> None:
-        super().__init__(stream.key_by(NullByteKeySelector()), assigner)
+    def __init__(self, data_stream: DataStream[Any], window_assigner: WindowAssigner) -> None:
+        super().__init__(data_stream.key_by(NullByteKeySelector()), window_assigner)
 
     def _function(self, given: Any, where: str) -> Any:
         function = super()._function(given, where)

@@ -89,8 +89,8 @@ class CacheSource(Source):
         self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
     ) -> Position:
         at, taken = start.at, 0
-        for values, _ in self._blocks(split, start.at):
-            at, taken = at + 1, taken + len(values)
+        for block in self._blocks(split, start.at):
+            at, taken = at + 1, taken + len(block[0])
             if taken >= limit:
                 return Position(at, False)
         return Position(at, True)

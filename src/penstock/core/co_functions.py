@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penstock.core.functions import Function, TimerService
+from penstock.core.functions import Function, KeyedProcessFunction, ProcessFunction, TimerService
 from penstock.core.output_tag import OutputTag
 from penstock.core.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState, State, StateDescriptor
 
@@ -59,15 +59,8 @@ class CoProcessFunction(Function):
     The clock is the minimum over both inputs (T5).
     """
 
-    class Context(ABC):
+    class Context(ProcessFunction.Context):
         """Given to both methods; valid during the call only."""
-
-        @abstractmethod
-        def timer_service(self) -> TimerService: ...
-        @abstractmethod
-        def timestamp(self) -> int | None: ...
-        @abstractmethod
-        def output(self, output_tag: OutputTag, value: Any) -> None: ...
 
     @abstractmethod
     def process_element1(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...
@@ -78,23 +71,11 @@ class CoProcessFunction(Function):
 class KeyedCoProcessFunction(Function):
     """Sees the records of two streams that are keyed alike; both share the key's state and timers."""
 
-    class Context(ABC):
+    class Context(KeyedProcessFunction.Context):
         """Given to both methods; valid during the call only."""
 
-        @abstractmethod
-        def get_current_key(self) -> Any: ...
-        @abstractmethod
-        def timer_service(self) -> TimerService: ...
-        @abstractmethod
-        def timestamp(self) -> int | None: ...
-        @abstractmethod
-        def output(self, output_tag: OutputTag, value: Any) -> None: ...
-
-    class OnTimerContext(Context):
+    class OnTimerContext(Context, KeyedProcessFunction.OnTimerContext):
         """Given to `on_timer`."""
-
-        @abstractmethod
-        def time_domain(self) -> int: ...
 
     @abstractmethod
     def process_element1(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...

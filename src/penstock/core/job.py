@@ -96,6 +96,8 @@ class RuntimeSettings:
     page_bytes: int = 12 << 10
     state_budget_bytes: int = 256 << 20
     sort_budget_bytes: int = 256 << 20
+    source_buffer_records: int = 65_536
+    source_cancel_timeout_ms: int = 5_000
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     heavy_keys: int = 0
     count_late: bool = False

@@ -9,12 +9,29 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["Position", "ReadBatch", "Source", "SourceClock"]
+from penstock.core.time import MAX_WATERMARK
 
-ReadBatch = tuple[list[Any], list[int] | None]
-"""Values, and their timestamps if the source attaches any (T8)."""
+__all__ = ["ACTIVE", "IDLE", "MarkedBatch", "Position", "ReadBatch", "Source", "SourceClock"]
+
+IDLE, ACTIVE = MAX_WATERMARK + 1, MAX_WATERMARK + 2
+"""Marks beyond every watermark: from here on the split is idle, or active again (T6)."""
+
+
+class MarkedBatch(NamedTuple):
+    """Records with watermarks of the source's own between them (T8).
+
+    `marks`: (how many of these records come before it, watermark or IDLE or ACTIVE), in order.
+    """
+
+    values: list[Any]
+    timestamps: list[Any] | None
+    marks: list[tuple[int, int]]
+
+
+ReadBatch = tuple[list[Any], list[Any] | None] | MarkedBatch
+"""Values, and their timestamps (an int, or None for a record without) if the source attaches any (T8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +63,8 @@ class Source(ABC):
     """Describes a source; picklable. Methods but `read` run on the driver, `read` in workers."""
 
     bounded: bool = True
+    replayable: bool = True
+    """Whether what lies between two positions can be read again; else a path from here is at-most-once (F7)."""
 
     @abstractmethod
     def split_count(self, parallelism: int, one_batch: bool) -> int:

@@ -22,6 +22,7 @@ __all__ = [
     "AsyncSpec",
     "BroadcastSpec",
     "CollectSpec",
+    "FunctionSinkSpec",
     "KeyedProcessSpec",
     "OperatorSpec",
     "ProcessSpec",
@@ -171,12 +172,24 @@ class SinkSpec(OperatorSpec):
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionSinkSpec(OperatorSpec):
+    """A `SinkFunction`, or a plain function of one record."""
+
+    function: Any
+
+    @property
+    def is_sink(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
 class CollectSpec(OperatorSpec):
     """Brings records back to the driver: `print` and `execute_and_collect`."""
 
     name: str
     printing: bool
     prefix: str = ""
+    to_err: bool = False
 
     @property
     def stateless(self) -> bool:

@@ -8,7 +8,8 @@ from enum import Enum
 from typing import Any
 
 from penstock.core.state import ReducingStateDescriptor, StateDescriptor, ValueStateDescriptor
-from penstock.core.time import Duration, Time
+from penstock.core.subscript import Subscriptable
+from penstock.core.time import MAX_TIMESTAMP, Duration, Time
 from penstock.core.windows import span_ms
 
 __all__ = [
@@ -41,7 +42,7 @@ class TriggerResult(Enum):
         return self.value[1]
 
 
-class Trigger(ABC):
+class Trigger(Subscriptable, ABC):
     """Decides about one window of one key at a time. Keeps nothing in itself: state belongs in the context."""
 
     class TriggerContext(ABC):
@@ -176,8 +177,9 @@ class _Continuous(_Quiet):
     def can_merge(self) -> bool:
         return True
 
-    def _schedule(self, time: int, window: Any, state: Any, register: Callable[[int], None]) -> None:
-        upcoming = min(time + self.interval, window.max_timestamp())
+    def _schedule(self, time: int, most: int, state: Any, register: Callable[[int], None]) -> None:
+        """At the next interval, or at `most` if that comes first."""
+        upcoming = min(time + self.interval, most)
         state.add(upcoming)
         register(upcoming)
 
@@ -186,9 +188,13 @@ class _Continuous(_Quiet):
         if state.get() != time:
             return False
         state.clear()
-        if time < window.max_timestamp():
-            self._schedule(time, window, state, register)
+        self._schedule(time, self._most(time, window), state, register)
         return True
+
+    def _most(self, now: int, window: Any) -> int:
+        """When the window ends by this trigger's clock."""
+        most: int = window.max_timestamp()
+        return most
 
     def _merge(self, ctx: Trigger.OnMergeContext, register: Callable[[int], None]) -> None:
         ctx.merge_partitioned_state(self._next)
@@ -212,13 +218,16 @@ class ContinuousEventTimeTrigger(_Continuous):
         ctx.register_event_time_timer(window.max_timestamp())
         state = ctx.get_partitioned_state(self._next)
         if state.get() is None:
-            self._schedule(timestamp - timestamp % self.interval, window, state, ctx.register_event_time_timer)
+            begun = timestamp - timestamp % self.interval
+            self._schedule(begun, self._most(timestamp, window), state, ctx.register_event_time_timer)
         return TriggerResult.CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
-        if time == window.max_timestamp() or self._tick(time, window, ctx, ctx.register_event_time_timer):
+        if time == window.max_timestamp():
+            self._clear(ctx, ctx.delete_event_time_timer)
             return TriggerResult.FIRE
-        return TriggerResult.CONTINUE
+        fires = self._tick(time, window, ctx, ctx.register_event_time_timer)
+        return TriggerResult.FIRE if fires else TriggerResult.CONTINUE
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
         self._merge(ctx, ctx.register_event_time_timer)
@@ -231,13 +240,20 @@ class ContinuousEventTimeTrigger(_Continuous):
 
 
 class ContinuousProcessingTimeTrigger(_Continuous):
-    """Fires at every full interval of processing time."""
+    """Fires at every full interval of processing time.
+
+    So it does for event-time windows of the past, whose end has nothing to do with the clock.
+    """
+
+    def _most(self, now: int, window: Any) -> int:
+        return window.max_timestamp() if now < window.max_timestamp() else MAX_TIMESTAMP
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
         state = ctx.get_partitioned_state(self._next)
         if state.get() is None:
             now = ctx.get_current_processing_time()
-            self._schedule(now - now % self.interval, window, state, ctx.register_processing_time_timer)
+            most = self._most(now - 1, window)
+            self._schedule(now - now % self.interval, most, state, ctx.register_processing_time_timer)
         return TriggerResult.CONTINUE
 
     def on_processing_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:

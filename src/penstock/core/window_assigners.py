@@ -35,6 +35,7 @@ __all__ = [
     "GlobalWindows",
     "ProcessingTimeSessionWindows",
     "SessionWindowTimeGapExtractor",
+    "SessionWindows",
     "SlidingEventTimeWindows",
     "SlidingProcessingTimeWindows",
     "TimeWindows",
@@ -142,29 +143,28 @@ class SessionWindowTimeGapExtractor(ABC):
     def extract(self, element: Any) -> int: ...
 
 
-class _Sessions(_OfTime, MergingWindowAssigner):
+class SessionWindows(_OfTime, MergingWindowAssigner):
     """A window from each record to a gap after it; those that overlap or touch merge (W4)."""
 
-    def _gap(self, element: Any) -> int:
+    def gap_of(self, element: Any) -> int:
+        """After what pause the record's session ends, in milliseconds."""
         raise NotImplementedError
 
     def assign_windows(self, element: Any, timestamp: int, context: _Context) -> Collection[TimeWindow]:
-        time_ms, gap_ms = self._time(timestamp, context), self._gap(element)
-        if gap_ms <= 0:
-            raise ValueError(f"{type(self).__name__}: the gap must be greater than zero, got {gap_ms} ms")
-        return [TimeWindow(time_ms, time_ms + gap_ms)]
+        time_ms = self._time(timestamp, context)
+        return [TimeWindow(time_ms, time_ms + self.gap_of(element))]
 
     def merge_windows(self, windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback) -> None:
         TimeWindow.merge_windows(windows, callback)
 
 
-class _Fixed(_Sessions):
+class _Fixed(SessionWindows):
     def __init__(self, session_gap: int) -> None:
         if session_gap <= 0:
             raise ValueError(f"{type(self).__name__}: the gap must be greater than zero, got {session_gap} ms")
         self._session_gap = session_gap
 
-    def _gap(self, element: Any) -> int:
+    def gap_of(self, element: Any) -> int:
         return self._session_gap
 
     @classmethod
@@ -175,15 +175,18 @@ class _Fixed(_Sessions):
         return f"{type(self).__name__}({self._session_gap})"
 
 
-class _Dynamic(_Sessions):
+class _Dynamic(SessionWindows):
     def __init__(self, session_window_time_gap_extractor: SessionWindowTimeGapExtractor | Callable[[Any], int]) -> None:
         extractor = session_window_time_gap_extractor
         if not isinstance(extractor, SessionWindowTimeGapExtractor) and not callable(extractor):
             raise TypeError(f"{type(self).__name__} takes a SessionWindowTimeGapExtractor, got {extractor!r}")
         self._extract = extractor.extract if isinstance(extractor, SessionWindowTimeGapExtractor) else extractor
 
-    def _gap(self, element: Any) -> int:
-        return self._extract(element)
+    def gap_of(self, element: Any) -> int:
+        gap_ms = self._extract(element)
+        if gap_ms <= 0:
+            raise ValueError(f"{type(self).__name__}: the gap must be greater than zero, got {gap_ms} ms")
+        return gap_ms
 
     @classmethod
     def with_dynamic_gap(cls, extractor: SessionWindowTimeGapExtractor | Callable[[Any], int]) -> Any:

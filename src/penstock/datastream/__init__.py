@@ -12,6 +12,9 @@ from penstock.api.connected import (
 )
 from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
 from penstock.api.environment import StreamExecutionEnvironment
+from penstock.api.interval_join import IntervalJoin, IntervalJoined
+from penstock.api.joined_streams import CoGroupedStreams, JoinedStreams
+from penstock.api.regular_join import RegularJoin
 from penstock.api.windowed_stream import WindowedStream
 from penstock.core.async_function import (
     AsyncFunction,
@@ -54,10 +57,27 @@ from penstock.core.functions import (
     TimeDomain,
     TimerService,
 )
+from penstock.core.join_functions import (
+    CoGroupFunction,
+    FlatJoinFunction,
+    JoinFunction,
+    ProcessJoinFunction,
+    TaggedUnion,
+)
 from penstock.core.output_tag import OutputTag
+from penstock.core.python_source import PythonSource, Timestamped
+from penstock.core.rich import RichFunction
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
+from penstock.core.sink_function import RichSinkFunction, SinkFunction
 from penstock.core.slots import MemorySize, SlotSharingGroup
 from penstock.core.source import Source
+from penstock.core.source_function import (
+    ParallelSourceFunction,
+    RichParallelSourceFunction,
+    RichSourceFunction,
+    SourceContext,
+    SourceFunction,
+)
 from penstock.core.state_backend import (
     EmbeddedRocksDBStateBackend,
     FsStateBackend,
@@ -87,6 +107,8 @@ __all__ = [
     "CheckpointingMode",
     "CloseableIterator",
     "CoFlatMapFunction",
+    "CoGroupFunction",
+    "CoGroupedStreams",
     "CoMapFunction",
     "CoProcessFunction",
     "CommitRequest",
@@ -99,6 +121,7 @@ __all__ = [
     "ExternalizedCheckpointRetention",
     "FileSystemCheckpointStorage",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "FsStateBackend",
     "Function",
@@ -106,7 +129,11 @@ __all__ = [
     "FunctionSnapshotContext",
     "GlobalWindow",
     "HashMapStateBackend",
+    "IntervalJoin",
+    "IntervalJoined",
     "JobManagerCheckpointStorage",
+    "JoinFunction",
+    "JoinedStreams",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -118,24 +145,37 @@ __all__ = [
     "MergingWindowAssigner",
     "OperatorStateStore",
     "OutputTag",
+    "ParallelSourceFunction",
     "Partitioner",
     "PredefinedOptions",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ProcessWindowFunction",
+    "PythonSource",
     "ReduceFunction",
+    "RegularJoin",
+    "RichFunction",
+    "RichParallelSourceFunction",
+    "RichSinkFunction",
+    "RichSourceFunction",
     "RocksDBStateBackend",
     "RuntimeContext",
     "RuntimeExecutionMode",
     "Sink",
+    "SinkFunction",
     "SinkWriter",
     "SlotSharingGroup",
     "Source",
+    "SourceContext",
+    "SourceFunction",
     "StateBackend",
     "StreamExecutionEnvironment",
     "SupportsCommitter",
+    "TaggedUnion",
     "TimeDomain",
     "TimeWindow",
     "TimerService",
+    "Timestamped",
     "Trigger",
     "TriggerResult",
     "Window",

@@ -35,6 +35,16 @@ from penstock.core.functions import (
     ReduceFunction,
     RuntimeContext,
 )
+from penstock.core.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction, ProcessJoinFunction
+from penstock.core.rich import RichFunction
+from penstock.core.sink_function import RichSinkFunction, SinkFunction
+from penstock.core.source_function import (
+    ParallelSourceFunction,
+    RichParallelSourceFunction,
+    RichSourceFunction,
+    SourceContext,
+    SourceFunction,
+)
 from penstock.core.window_functions import (
     AllWindowFunction,
     PassThroughAllWindowFunction,
@@ -54,13 +64,16 @@ __all__ = [
     "BroadcastProcessFunction",
     "CheckpointedFunction",
     "CoFlatMapFunction",
+    "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
     "FilterFunction",
+    "FlatJoinFunction",
     "FlatMapFunction",
     "Function",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
+    "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
     "KeyedCoProcessFunction",
@@ -69,13 +82,22 @@ __all__ = [
     "MapFunction",
     "NullByteKeySelector",
     "OperatorStateStore",
+    "ParallelSourceFunction",
     "Partitioner",
     "PassThroughAllWindowFunction",
     "PassThroughWindowFunction",
     "ProcessAllWindowFunction",
     "ProcessFunction",
+    "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
+    "RichFunction",
+    "RichParallelSourceFunction",
+    "RichSinkFunction",
+    "RichSourceFunction",
     "RuntimeContext",
+    "SinkFunction",
+    "SourceContext",
+    "SourceFunction",
     "WindowFunction",
 ]

@@ -9,6 +9,7 @@ from penstock.graph.job_graph import JobGraph
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.chain import chain
 from penstock.plan.check import check
+from penstock.plan.guarantees import note_guarantees
 from penstock.plan.isolate import isolate_sources
 from penstock.plan.lower import lower
 from penstock.plan.parallelism import assign_parallelism
@@ -31,8 +32,8 @@ class PlanOptions:
 
 
 def compile_job_graph(graph: StreamGraph, options: PlanOptions) -> JobGraph:
-    """check → parallelism → uids → chain."""
-    checked = check(graph)
+    """check → note guarantees → parallelism → uids → chain."""
+    checked = note_guarantees(check(graph))
     sized = assign_parallelism(checked, options.parallelism, options.max_parallelism)
     return chain(assign_uids(sized, options.auto_uids), options.max_parallelism, options.chaining)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from penstock.core.errors import RecordError
-from penstock.core.time import MAX_WATERMARK
+from penstock.core.source import ACTIVE, IDLE
 from penstock.runtime.codec import dumps, loads
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "DRIVER",
     "FINISHED",
     "IDLE",
+    "LOST",
     "METRICS",
     "PENDING",
     "WAKING_SEQ",
@@ -33,7 +34,7 @@ __all__ = [
     "sort_key",
 ]
 
-CONTROL, DATA, COLLECTED, COMMITTABLES, PENDING, METRICS, FINISHED = range(7)
+CONTROL, DATA, COLLECTED, COMMITTABLES, PENDING, METRICS, FINISHED, LOST = range(8)
 
 CONTROL_SEQ, WAKING_SEQ = -2, -1
 """Places before all data: control rows, then channels that wake in the batch (they count before any of its data)."""
@@ -42,9 +43,6 @@ DRIVER = -1
 """Target of rows that go to the end of the line."""
 
 _CHANNEL_BITS = 24
-
-IDLE, ACTIVE = MAX_WATERMARK + 1, MAX_WATERMARK + 2
-"""Marks beyond every watermark: from here on the channel is idle, or active again (T6)."""
 
 Mark = tuple[int, int]
 """(how many records come before it, watermark or IDLE or ACTIVE)."""

@@ -81,6 +81,7 @@ class TaskContext:
     backend: KeyedBackend | None = None
     batch: BatchInfo = field(default_factory=lambda: BatchInfo("", 0, 0))
     attempt_id: str = ""
+    attempt_number: int = 0
     new_run: bool = True
     head_uid: str = ""
     lanes: tuple[Lane, ...] = (None,)
@@ -120,7 +121,7 @@ class LiveRuntimeContext(RuntimeContext):
         return self._task.subtask
 
     def get_attempt_number(self) -> int:
-        return 0
+        return self._task.attempt_number
 
     def get_task_name_with_subtasks(self) -> str:
         place = f"{self._task.subtask + 1}/{self._task.parallelism}"

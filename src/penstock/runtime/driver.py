@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,6 +15,7 @@ from penstock.runtime.chunk import (
     COLLECTED,
     COMMITTABLES,
     FINISHED,
+    LOST,
     METRICS,
     PENDING,
     ChunkRow,
@@ -25,6 +28,9 @@ __all__ = ["BatchOutput", "Ledger"]
 
 ORPHAN_AGE_MS = 3_600_000
 
+Lost = tuple[str, str, int, int]
+"""Source, uid, split and number of events that a source which cannot rewind has lost."""
+
 
 class BatchOutput:
     """What came out of the end of the line in one batch."""
@@ -34,6 +40,7 @@ class BatchOutput:
         self.committables: list[tuple[str, list[Any]]] = []
         self.pending: list[tuple[str, list[Any]]] = []
         self.metrics: list[dict[str, Any]] = []
+        self.lost: list[Lost] = []
         self.finished = False
         for row in sorted(rows, key=lambda r: (r.channel, r.partition, r.seq)):
             self._take(row)
@@ -48,6 +55,8 @@ class BatchOutput:
             (self.committables if row.kind == COMMITTABLES else self.pending).append((uid, items))
         elif row.kind == METRICS:
             self.metrics.extend(loads(row.payload))
+        elif row.kind == LOST:
+            self.lost.append(loads(row.payload))
         elif row.kind == FINISHED:
             self.finished = True
 
@@ -77,6 +86,7 @@ class Ledger:
         }
         self._waiting: BatchOutput | None = None
         self.book = book or MetricsBook()
+        self.lost_records = 0
 
     def hold(self, output: BatchOutput) -> None:
         """A batch ran; it is not durable yet. Recovered committables are committed now."""
@@ -98,8 +108,20 @@ class Ledger:
         # a commit that fails is made good after the restart, from state; results would be lost
         for name, subtask, parallelism, values in output.collected:
             self._hand_over(name, subtask, parallelism, values)
+        self.note_lost(output.lost)
         for uid, items in output.committables:
             self._commit(uid, items)
+
+    def note_lost(self, entries: Iterable[Lost]) -> None:
+        """Count and say what a failure took from sources that cannot rewind (F7)."""
+        for source, uid, split, count in entries:
+            self.lost_records += count
+            warnings.warn(
+                f"Source '{source}' (uid {uid}, split {split}) lost {count} record(s) in a restart: it cannot rewind, "
+                "so delivery is at-most-once",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     def drop(self) -> None:
         """The batch failed: what it delivered never happened."""
@@ -125,8 +147,13 @@ class Ledger:
             self._deliver(name, values)
             return
         prefix = _print_prefix(spec.prefix, subtask, parallelism)
+        printer = _print_to_err if spec.to_err else self._printer
         for value in values:
-            self._printer(f"{prefix}{value}")
+            printer(f"{prefix}{value}")
+
+
+def _print_to_err(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _print_prefix(identifier: str, subtask: int, parallelism: int) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from penstock.core.clock import Clock, Stopwatch
 from penstock.core.job import ChainedOperator, JobPlan, Vertex
-from penstock.core.source import Position, ReadBatch
+from penstock.core.source import IDLE, MarkedBatch, Position, ReadBatch
+from penstock.core.source_function import FunctionSource
 from penstock.core.specs import SourceSpec, TimestampsSpec
-from penstock.core.time import MAX_WATERMARK
+from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.chunk import DRIVER, METRICS, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import NO_RECORD, user_failure
+from penstock.runtime.live import run_to_end
 from penstock.runtime.operators.base import Operator, Timestamps
 from penstock.runtime.operators.factory import build_operator
 from penstock.runtime.state.page import NO_TIMER
@@ -39,10 +41,11 @@ def read_split(
     end: Position | None,
     clock: Clock,
     info: BatchInfo,
+    held: Iterable[ReadBatch] | None = None,
 ) -> Iterator[ChunkRow]:
     """Rows made of the records between two positions; +∞ at the end if the split ends there (T4).
 
-    A source vertex has one subtask for each split.
+    A source vertex has one subtask for each split. `held`: the records, where the source cannot be asked for them.
     """
     rows: list[ChunkRow] = []
     operators, writers = _chain(plan, vertex, split, clock, info, rows.append)
@@ -51,12 +54,12 @@ def read_split(
         op.begin()
     for writer in writers:
         writer.begin(info.batch_id)
-    batches = vertex.source.read(split, vertex.parallelism, start, end)
+    batches = iter(held) if held is not None else _batches(plan, vertex, split, start, end, clock)
     count, busy = 0, Stopwatch()
     while (batch := _next(batches, vertex)) is not None:
         count += len(batch[0])
         with busy:
-            operators[0].process(*batch, None)
+            _feed(operators[0], batch)
         yield from rows
         rows.clear()
     for op in operators:
@@ -87,6 +90,31 @@ def _report(
         "next_timer_ms": NO_TIMER,
         "operators": [metrics.drain() for metrics in context.reports.values()],
     }
+
+
+def _batches(
+    plan: JobPlan, vertex: Vertex, split: int, start: Position, end: Position | None, clock: Clock
+) -> Iterator[ReadBatch]:
+    if isinstance(vertex.source, FunctionSource):
+        return run_to_end(plan, vertex, split, clock)
+    return vertex.source.read(split, vertex.parallelism, start, end)
+
+
+def _feed(head: Operator, batch: ReadBatch) -> None:
+    """Records, with the source's own watermarks exactly where they stand (T8)."""
+    values, times = batch[0], batch[1]
+    if not isinstance(batch, MarkedBatch):
+        head.process(values, times, None)
+        return
+    position = 0
+    for place, mark in [*batch.marks, (len(values), MIN_WATERMARK)]:
+        if place > position:
+            head.process(values[position:place], times[position:place] if times is not None else None, None)
+            position = place
+        if mark > MAX_WATERMARK:
+            head.status(mark == IDLE)
+        elif mark > head.current_watermark:
+            head.watermark(mark)
 
 
 def _chain(

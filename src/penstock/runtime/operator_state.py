@@ -34,12 +34,13 @@ SPLIT, UNION = b"S", b"U"
 class RunStart:
     """What a host knows when a run starts: union lists as the last durable batch left them, all subtasks' together.
 
-    They are keyed by operator prefix and state name. A subtask that is built again within the run gets
-    its own items: the others are still at work with theirs.
+    They are keyed by operator prefix and state name, None if the host cannot tell. A subtask that is built again within
+    the run gets its own items: the others are still at work with theirs. `attempt` counts the job's restarts.
     """
 
     run_id: str
-    union: Mapping[tuple[bytes, str], list[Any]] = field(default_factory=dict)
+    union: Mapping[tuple[bytes, str], list[Any]] | None = field(default_factory=dict)
+    attempt: int = 0
 
 
 def gather_union(blobs: Iterable[tuple[bytes, bytes]]) -> dict[tuple[bytes, str], list[Any]]:
@@ -176,7 +177,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
                 f"{where} uses the state name {descriptor.name!r} for a list and for a union list: "
                 "give each a name of its own"
             )
-        if mode == UNION and place.parallelism > 1 and place.start is None:
+        if mode == UNION and place.parallelism > 1 and (place.start is None or place.start.union is None):
             raise ProgramError(
                 f"{where} asks for the union list state {descriptor.name!r} at parallelism {place.parallelism}, which "
                 "this host cannot put together after a restart: call set_parallelism(1) on it, or use get_list_state"
@@ -189,6 +190,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
         stored = _Stored(_OperatorList(own), mode, name, digests)
         if mode == UNION and place.parallelism > 1 and self.is_restored():
             assert place.start is not None
+            assert place.start.union is not None
             if place.run_id != place.start.run_id:
                 stored.state.items = list(place.start.union.get((place.names.prefix, name), ()))
                 stored.state.changed = True

@@ -72,6 +72,8 @@ class StageTask:
         if level != self._level:
             yield row
             return
+        if self._info is not None:
+            return  # each of several sources may start a batch
         self._info = info
         for task in self._tasks.values():
             with task.busy:

@@ -108,6 +108,7 @@ class VertexTask:
             plan.settings,
             clock,
             send,
+            attempt_number=start.attempt if start is not None else 0,
             head_uid=vertex.uid,
             lanes=tuple(dict.fromkeys(self._lane_of.values())),
         )

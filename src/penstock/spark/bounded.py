@@ -27,6 +27,7 @@ from penstock.runtime.stage import StageTask, control_rows
 from penstock.spark.bundle import Bundle, errors_travel, make_bundle
 from penstock.spark.dependencies import ship
 from penstock.spark.failures import translate
+from penstock.spark.frames import make_frames, own_vertices, union_frames
 from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
 from penstock.spark.session import get_session
 
@@ -35,6 +36,7 @@ __all__ = ["start_bounded"]
 
 def start_bounded(plan: JobPlan, conf: Configuration) -> JobClient:
     """Start a bounded job; it runs in a thread of its own."""
+    make_frames(plan)
     bundle = make_bundle(plan)
     spark = get_session(conf, max(2, plan.partitions))
     ship(spark, PythonDependencies.of(conf))
@@ -123,9 +125,10 @@ class BoundedJob(JobClient):
 
 def line(spark: SparkSession, plan: JobPlan, bundle: Bundle, info: BatchInfo) -> DataFrame:
     """The line of stages as a batch DataFrame."""
-    splits = [(v.vertex_id, s) for v in plan.sources for s in range(v.parallelism)]
+    splits = [(v.vertex_id, s) for v in own_vertices(plan) for s in range(v.parallelism)]
     tasks = len(splits) + 1
     frame = spark.range(0, tasks, 1, tasks).mapInArrow(_reader(bundle, splits, info), SCHEMA)
+    frame = union_frames(frame, plan, bundle, info)
     for level in range(1, plan.stages + 1):
         shuffled = frame.repartition(plan.partitions, "label").sortWithinPartitions("label", "seq", "channel")
         frame = shuffled.mapInArrow(_stage(bundle, level), SCHEMA)

@@ -78,7 +78,7 @@ def _check_offsets(checkpoint: Checkpoint, batch_ids: list[int]) -> None:
 def _read_offset(checkpoint: Checkpoint, batch_id: int) -> dict[str, str]:
     name = f"offsets/{batch_id}"
     try:
-        version, meta, positions = checkpoint.read(name).splitlines()
+        version, meta, positions, *_ = checkpoint.read(name).splitlines()
         if version != "v1" or not intact(json.loads(positions)):
             raise ValueError("the checksum of its positions does not match")
         return dict(json.loads(meta)["conf"])

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,15 +19,17 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 from pyspark.sql.types import StructType
-from pyspark.taskcontext import TaskContext as SparkTaskContext
 
 from penstock.core.clock import SystemClock
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position, SourceClock
-from penstock.runtime.chunk import DRIVER, FINISHED, BatchInfo, ChunkRow
+from penstock.runtime.chunk import DRIVER, FINISHED, LOST, BatchInfo, ChunkRow
+from penstock.runtime.codec import dumps, loads
 from penstock.runtime.intake import read_split
+from penstock.runtime.live import LiveSplits
 from penstock.runtime.stage import control_rows
 from penstock.spark.bundle import Bundle, errors_travel
+from penstock.spark.frames import batch_id, frame_vertices, own_vertices
 from penstock.spark.offsets import offset
 from penstock.spark.rows import SCHEMA, to_arrow
 
@@ -99,6 +104,8 @@ class _Part(InputPartition):
         self.vertex: int | None = None
         self.split = 0
         self.start = self.end = Position(None)
+        self.held: bytes | None = None
+        self.lost = 0
 
 
 class IntakeReader(DataSourceStreamReader):
@@ -112,6 +119,7 @@ class IntakeReader(DataSourceStreamReader):
         self._base: dict[str, dict[str, Any]] | None = None
         self._announced = False
         self._retry_ms: dict[int, int] = {}
+        self._live: LiveSplits | None = None
 
     # -- planning, on the driver ------------------------------------------------------------------
 
@@ -128,11 +136,12 @@ class IntakeReader(DataSourceStreamReader):
     def _latest(self, start: dict[str, Any]) -> dict[str, Any]:
         control = self._control.read()
         if control.get("stop"):
+            self.stop()
             return start
         plan = self._options.bundle.load()
-        sources = {v.uid: self._advance(v, start["sources"]) for v in plan.sources}
+        sources = {v.uid: self._advance(v, start["sources"]) for v in own_vertices(plan)}
         if self._base is None:
-            self._base = {v.uid: _positions(v, start["sources"]) for v in plan.sources}
+            self._base = {v.uid: _positions(v, start["sources"]) for v in own_vertices(plan)}
         if not self._ticks(control.get("next_timer_ms")) and sources == start["sources"]:
             return start
         self._announced = True
@@ -152,16 +161,23 @@ class IntakeReader(DataSourceStreamReader):
     def _advance(self, vertex: Vertex, known: dict[str, Any]) -> dict[str, Any]:
         now = SourceClock(self._clock.now_ms(), self._started_ms)
         base = (self._base or {}).get(vertex.uid) or _positions(vertex, known)
-        source, splits = vertex.source, vertex.parallelism
+        live = self._running()
         ends = {}
         for name, data in _positions(vertex, known).items():
             start = Position.from_json(data)
             if not start.ended:
-                start = source.advance(
-                    int(name), splits, start, Position.from_json(base[name]), self._options.batch_records, now
+                start = live.advance(
+                    vertex, int(name), start, Position.from_json(base[name]), self._options.batch_records, now
                 )
             ends[name] = start.to_json()
         return ends
+
+    def _running(self) -> LiveSplits:
+        """The functions that run by themselves in this process; they are cancelled when Spark ends it."""
+        if self._live is None:
+            self._live = LiveSplits(self._options.bundle.load(), self._clock)
+            _when_terminated(self.stop)
+        return self._live
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         with errors_travel():
@@ -170,11 +186,12 @@ class IntakeReader(DataSourceStreamReader):
     def _parts(self, start: dict[str, Any], end: dict[str, Any]) -> list[_Part]:
         plan = self._options.bundle.load()
         info = BatchInfo(self._options.run_id, -1, self._clock.now_ms())
-        parts = [
-            p for v in plan.sources for p in self._split_parts(v, start["sources"].get(v.uid, {}), end["sources"], info)
-        ] or [_Part(info)]
+        known, ends = start["sources"], end["sources"]
+        parts = [p for v in own_vertices(plan) for p in self._split_parts(v, known.get(v.uid, {}), ends, info)]
+        parts = parts or [_Part(info)]
         parts[0].control = True
-        parts[0].finished = all(p["ended"] for splits in end["sources"].values() for p in splits.values())
+        ended = all(p["ended"] for splits in ends.values() for p in splits.values())
+        parts[0].finished = ended and not frame_vertices(plan)
         return parts
 
     def _split_parts(
@@ -191,13 +208,23 @@ class IntakeReader(DataSourceStreamReader):
                 if begin is not None
                 else Position(vertex.source.initial(int(name), vertex.parallelism).at)
             )
+            held = self._running().held(vertex, part.split, part.start, part.end)
+            if held is not None:
+                part.held, part.lost = dumps(held.batches), held.lost
             yield part
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Nothing to let go: positions are all there is."""
+        """Let go of what is held for sources that cannot be read again."""
+        if self._live is None:
+            return
+        for vertex in own_vertices(self._options.bundle.load()):
+            for name, position in end["sources"].get(vertex.uid, {}).items():
+                self._live.release(vertex.vertex_id, int(name), Position.from_json(position))
 
     def stop(self) -> None:
-        """Nothing to close."""
+        """Cancel the functions that run here."""
+        if self._live is not None:
+            self._live.close()
 
     # -- reading, in workers ----------------------------------------------------------------------
 
@@ -208,20 +235,30 @@ class IntakeReader(DataSourceStreamReader):
             yield from to_arrow(self._rows(plan, partition), plan.partitions)
 
     def _rows(self, plan: JobPlan, part: _Part) -> Iterator[ChunkRow]:
-        info = part.info._replace(batch_id=_batch_id())
+        info = part.info._replace(batch_id=batch_id())
         if part.control:
             yield from control_rows(plan, info)
         if part.finished:
             yield ChunkRow(0, DRIVER, 0, 0, FINISHED, b"")
         if part.vertex is not None:
             vertex = plan.vertex(part.vertex)
-            yield from read_split(plan, vertex, part.split, part.start, part.end, SystemClock(), info)
+            if part.lost:
+                lost = (vertex.operators[0].name, vertex.uid, part.split, part.lost)
+                yield ChunkRow(0, DRIVER, 0, 0, LOST, dumps(lost))
+            held = loads(part.held) if part.held is not None else None
+            yield from read_split(plan, vertex, part.split, part.start, part.end, SystemClock(), info, held)
 
 
-def _batch_id() -> int:
-    context = SparkTaskContext.get()
-    text = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
-    return int(text) if text is not None else -1
+def _when_terminated(stop: Callable[[], None]) -> None:
+    """Spark ends the planner with a signal; give running functions the chance to close what they opened."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def end(number: int, frame: Any) -> None:
+        stop()
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
 
 
 def _positions(vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:

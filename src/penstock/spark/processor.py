@@ -16,6 +16,7 @@ from pyspark.sql.streaming.stateful_processor import (
 from penstock.core.clock import SystemClock
 from penstock.core.job import JobPlan
 from penstock.runtime.chunk import ChunkRow
+from penstock.runtime.operator_state import RunStart
 from penstock.runtime.stage import StageTask, sorted_rows
 from penstock.spark.bundle import Bundle, errors_travel
 from penstock.spark.labels import spark_partition
@@ -31,8 +32,9 @@ _KEPT: dict[tuple[str, int, int], StageTask] = {}
 class StageProcessor(StatefulProcessor):
     """Hands a partition's rows to its `StageTask`."""
 
-    def __init__(self, bundle: Bundle, run_id: str, level: int) -> None:
+    def __init__(self, bundle: Bundle, run_id: str, level: int, attempt: int = 0) -> None:
         self._bundle, self._run_id, self._level = bundle, run_id, level
+        self._attempt = attempt
         self._state: MapState | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -54,7 +56,8 @@ class StageProcessor(StatefulProcessor):
         if name not in _KEPT:
             for other in [k for k in _KEPT if k[0] != self._run_id]:
                 _KEPT.pop(other).close()
-            _KEPT[name] = StageTask(plan, self._level, partition, SystemClock())
+            start = RunStart(self._run_id, None, self._attempt)
+            _KEPT[name] = StageTask(plan, self._level, partition, SystemClock(), start)
         return _KEPT[name]
 
     def close(self) -> None:

@@ -31,6 +31,7 @@ from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.damage import check_state
 from penstock.spark.dependencies import ship
 from penstock.spark.failures import looks_damaged, translate
+from penstock.spark.frames import frame_vertices, union_stream_frames
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.processor import StageProcessor
 from penstock.spark.rows import SCHEMA, from_arrow
@@ -79,7 +80,7 @@ class StreamingJob(JobClient):
         self._query: StreamingQuery | None = None
         self._held_batch = -1
         self._finished = False
-        self._stopping = False
+        self._stopping = self._cut = False
         self._ran = threading.Event()
         self._thread = threading.Thread(target=self._supervise, name=f"penstock-{self._id}", daemon=True)
         self._thread.start()
@@ -124,7 +125,7 @@ class StreamingJob(JobClient):
         """One run of the query; the error it failed with, if it failed."""
         self._control.write(stop=self._stopping)
         run_id = uuid.uuid4().hex
-        self._query, self._finished = None, False
+        self._query, self._finished, self._cut = None, False, False
         self._checkpoint.begin_run()
         try:
             self._query = self._start(run_id)
@@ -135,7 +136,7 @@ class StreamingJob(JobClient):
             if self._query is not None and self._query.isActive:
                 self._query.stop()
         self._settle()
-        return self._explain(failed) if failed is not None else None
+        return self._explain(failed) if failed is not None and not self._cut else None
 
     def _explain(self, failed: Exception) -> PenstockError:
         """The error to show; if it smacks of damage but Spark names no file, the file that is damaged."""
@@ -157,11 +158,12 @@ class StreamingJob(JobClient):
             )
         )
         self._spark.dataSource.register(source)
-        frame: DataFrame = self._spark.readStream.format(source.name()).load()
+        intake: DataFrame = self._spark.readStream.format(source.name()).load()
+        frame = union_stream_frames(intake, self._plan, self._bundle, run_id)
         self._spark.conf.set("spark.sql.shuffle.partitions", str(self._plan.partitions))
         for level in range(1, self._plan.stages + 1):
             frame = frame.groupBy("label").transformWithStateInPandas(
-                StageProcessor(self._bundle, run_id, level), SCHEMA, "append", "none"
+                StageProcessor(self._bundle, run_id, level, self.restarts), SCHEMA, "append", "none"
             )
         return (
             frame.writeStream.foreachBatch(self._batch)
@@ -230,6 +232,9 @@ class StreamingJob(JobClient):
         with self._lock:
             if self._ledger.holding:
                 self._release()
+            self._cut = self._stopping and bool(frame_vertices(self._plan))
+        if self._cut:
+            raise InterruptedError("The job stops between two batches: a DataFrame would go on for ever")
         output = BatchOutput(from_arrow(frame.toArrow().to_batches(), 0))
         with self._lock:
             self._held_batch = batch_id
@@ -296,7 +301,11 @@ class StreamingJob(JobClient):
 
     def get_metrics(self) -> dict[str, Any]:
         with self._lock:
-            return {"subtasks": self._ledger.book.subtasks(), "batch_ms": list(self._batch_ms.values())}
+            return {
+                "subtasks": self._ledger.book.subtasks(),
+                "batch_ms": list(self._batch_ms.values()),
+                "lost_records": self._ledger.lost_records,
+            }
 
     def results(self, name: str) -> Iterator[Any]:
         waiting = self._queue(name)

@@ -1,5 +1,7 @@
-"""Public names on PyFlink's path `pyflink.table`: the column types that file formats take."""
+"""Public names on PyFlink's path `pyflink.table`: SQL over streams, and the column types that file formats take."""
 
+from penstock.api.table import StreamTableEnvironment, Table, TableResult
+from penstock.api.table_sink import SparkTableSink
 from penstock.core.data_types import DataTypes
 
-__all__ = ["DataTypes"]
+__all__ = ["DataTypes", "SparkTableSink", "StreamTableEnvironment", "Table", "TableResult"]

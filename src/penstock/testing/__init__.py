@@ -3,6 +3,7 @@
 from penstock.core.clock import ManualClock
 from penstock.testing.harness import (
     BroadcastHarness,
+    JoinHarness,
     KeyedOneInputHarness,
     OneInputHarness,
     Snapshot,
@@ -12,12 +13,14 @@ from penstock.testing.jobs import collect, local_job
 from penstock.testing.local_host import LocalJob
 from penstock.testing.scripted import EVERY_RECORD, PER_RECORD, At, Mark, ScriptedSource, Tick, scripted_stream
 from penstock.testing.transcripts import Transcript, load_transcripts, run_local, run_on_host
+from penstock.testing.window_harness import WindowHarness
 
 __all__ = [
     "EVERY_RECORD",
     "PER_RECORD",
     "At",
     "BroadcastHarness",
+    "JoinHarness",
     "KeyedOneInputHarness",
     "LocalJob",
     "ManualClock",
@@ -28,6 +31,7 @@ __all__ = [
     "Tick",
     "Transcript",
     "TwoInputHarness",
+    "WindowHarness",
     "collect",
     "load_transcripts",
     "local_job",

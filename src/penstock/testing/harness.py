@@ -38,7 +38,7 @@ from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.writer import EdgeWriter
 from penstock.testing.scripted import ScriptedSource
 
-__all__ = ["BroadcastHarness", "KeyedOneInputHarness", "OneInputHarness", "Snapshot", "TwoInputHarness"]
+__all__ = ["BroadcastHarness", "JoinHarness", "KeyedOneInputHarness", "OneInputHarness", "Snapshot", "TwoInputHarness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +345,30 @@ class BroadcastHarness(_Harness):
             left = stream.rebalance() if key_selector is None else stream.key_by(key_selector)
             return left.connect(rules.broadcast(descriptors[0], *descriptors[1:])).process(function)
 
+        super().__init__(attach, tags, parallelism, channels, settings, now_ms, snapshot, inputs=2)
+
+
+class JoinHarness(_Harness):
+    """Whatever one operator makes of two streams, given as a function of them; `input` is 1 or 2.
+
+    >>> harness = JoinHarness(lambda a, b: a.key_by(len).regular_join(b.key_by(len)).inner(lambda x, y: x + y))
+    >>> harness.push("ab", input=1)
+    >>> harness.push("cd", input=2)
+    >>> harness.output()
+    ['abcd']
+    """
+
+    def __init__(
+        self,
+        attach: Callable[[DataStream[Any], DataStream[Any]], DataStream[Any]],
+        *,
+        tags: Iterable[OutputTag] = (),
+        parallelism: int = 1,
+        channels: int = 1,
+        settings: RuntimeSettings | None = None,
+        now_ms: int = 0,
+        snapshot: Snapshot | None = None,
+    ) -> None:
         super().__init__(attach, tags, parallelism, channels, settings, now_ms, snapshot, inputs=2)
 
 

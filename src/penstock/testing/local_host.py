@@ -13,6 +13,7 @@ from penstock.core.source import Position, SourceClock
 from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
+from penstock.runtime.live import LiveSplits
 from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.stage import StageTask, control_rows, sorted_rows
@@ -35,7 +36,8 @@ class LocalJob:
         self.metrics: list[dict[str, Any]] = []
         self.book = MetricsBook()
         self.batch_id = 0
-        self.finished = False
+        self.finished = self.stopped = False
+        self.restarts = 0
         self.progressed = False
         self._printer = printer
         self._stores = {key: MemoryStore() for key in self._places()}
@@ -52,7 +54,8 @@ class LocalJob:
         self._base = dict(self._positions)
         self._started_ms = self.clock.now_ms()
         union = gather_union(item for store in self._stores.values() for item in store.blobs.items())
-        start = RunStart(self._run_id, union)
+        start = RunStart(self._run_id, union, self.restarts)
+        self._live = LiveSplits(self.plan, self.clock)
         self._tasks = {key: StageTask(self.plan, *key, self.clock, start) for key in self._places()}
         self.ledger = Ledger(
             self.plan, lambda n, vs: self.results.setdefault(n, []).extend(vs), self._printer, self.book
@@ -65,10 +68,26 @@ class LocalJob:
 
     def run(self, batches: Iterable[int] | None = None) -> None:
         """Run to the end of the input: batches of the given sizes first, then of any size."""
-        for limit in chain(batches or (), repeat(2**40)):
-            if self.finished:
-                return
-            self.run_batch(limit)
+        for _ in self.steps(batches):
+            pass
+
+    def steps(self, batches: Iterable[int] | None = None) -> Iterator[None]:
+        """As `run`, stopping after each batch. Where sources run by themselves, an idle job waits for them."""
+        try:
+            for limit in chain(batches or (), repeat(2**40)):
+                if self.finished or self.stopped:
+                    return
+                before = dict(self._positions)
+                self.run_batch(limit)
+                yield
+                if before == self._positions and not self.finished:
+                    self._live.wait()
+        finally:
+            self._live.close()
+
+    def stop(self) -> None:
+        """End `run` after the batch that is running; may be called from another thread."""
+        self.stopped = True
 
     def run_batch(self, limit: int, commit: bool = True) -> None:
         """One batch. With `commit` False it is run and thrown away, as if the job had died before the commit."""
@@ -87,6 +106,8 @@ class LocalJob:
             return
         self._positions.update(ends)
         self._started.update(ends)
+        for (vertex_id, split), end in ends.items():
+            self._live.release(vertex_id, split, end)
         self.metrics = output.metrics
         self.batch_id += 1
         self.ledger.release()
@@ -94,9 +115,14 @@ class LocalJob:
 
     def restart(self) -> None:
         """A new run from the last durable batch."""
+        self.restarts += 1
         for task in self._tasks.values():
             task.close()
+        lost, live = self.ledger.lost_records, self._live
+        live.close()
         self._start_run()
+        self.ledger.lost_records = lost
+        self.ledger.note_lost(live.unreleased())
 
     def _restore(self, saved: dict[tuple[int, int], dict[bytes, bytes]]) -> None:
         for key, blobs in saved.items():
@@ -110,9 +136,7 @@ class LocalJob:
                 key = (vertex.vertex_id, split)
                 start = self._positions[key]
                 ends[key] = (
-                    start
-                    if start.ended
-                    else vertex.source.advance(split, vertex.parallelism, start, self._base[key], limit, now)
+                    start if start.ended else self._live.advance(vertex, split, start, self._base[key], limit, now)
                 )
         return ends
 
@@ -133,7 +157,9 @@ class LocalJob:
                 if start == ends[key] and not (first and start.ended):
                     continue
                 begin = Position(start.at, False) if first else start
-                yield from read_split(self.plan, vertex, split, begin, ends[key], self.clock, info)
+                held = self._live.held(vertex, split, begin, ends[key])
+                batches = held.batches if held is not None else None
+                yield from read_split(self.plan, vertex, split, begin, ends[key], self.clock, info, batches)
 
     def _stage(self, level: int, rows: Sequence[ChunkRow]) -> Iterator[ChunkRow]:
         for partition in range(self.plan.partitions):

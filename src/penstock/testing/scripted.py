@@ -93,7 +93,7 @@ class ScriptedSource(Source):
         if events:
             stamps = [e.timestamp + 1 + _FAR_MS if isinstance(e, Mark) else e.timestamp for e in events]
             values = [e if isinstance(e, Mark) else e.value for e in events]
-            yield values, None if all(s is None for s in stamps) else stamps  # type: ignore[misc]
+            yield values, None if all(s is None for s in stamps) else stamps
 
 
 def scripted_stream(env: StreamExecutionEnvironment, source: ScriptedSource, name: str = "script") -> DataStream[Any]:

@@ -18,8 +18,14 @@ Steps are the methods of a stream: `map`, `flat_map`, `filter`, `key_by` take an
 `a` and `b`, `process` an expression that makes a function, `union` names of other streams, `side_output` a tag;
 `sum`, `min`, `max`, `min_by`, `max_by` a position, `project` positions;
 `connect: {with: other, process: "Both()"}`, with `key_by: [expression, expression]` or `broadcast: [state names]`;
+`join`, `co_group`, `interval_join`, `regular_join` as `join_steps.py` says;
 `parallelism` a number; `rebalance`, `rescale`, `shuffle`, `broadcast`, `global_`, `forward` nothing. A function class
 may stand where an expression is expected. Lists stand for tuples.
+
+`window` (and `window_all`) takes `{tumbling: 10}`, `{sliding: [10, 5]}`, `{session: 5}`, `{session_by: "v[2]"}`,
+`{count: 3}`, `{count: [3, 2]}` or `{global: }`, with `offset: 3` and `processing: true` where they make sense, or an
+expression. Options follow, `trigger` and `evictor` (expressions), `lateness` (ms), `late` (a tag); then `reduce`,
+`aggregate`, `process` or `apply`, the first two with a list if a function is to be given their result.
 
 `watermarks` beside `inputs`, or beside `channels` for one input alone, says how watermarks are made instead of taking
 them from the script: `{delay: 5}` from timestamps, `{generator: Mine}` by generators of a class, each with
@@ -43,18 +49,35 @@ import yaml
 
 from penstock.api.data_stream import DataStream, KeyedStream
 from penstock.api.environment import StreamExecutionEnvironment
-from penstock.core import co_functions, functions, output_tag, state, watermark
+from penstock.core import (
+    co_functions,
+    evictors,
+    functions,
+    output_tag,
+    state,
+    time,
+    triggers,
+    watermark,
+    window_assigners,
+    window_functions,
+    windows,
+)
 from penstock.core.clock import ManualClock
 from penstock.core.config import Configuration
 from penstock.core.job import RuntimeSettings
 from penstock.core.time import Duration
 from penstock.core.watermark import WatermarkStrategy
 from penstock.testing.jobs import collect, local_job
+from penstock.testing.join_steps import JOIN_VERBS, join_names, join_step
 from penstock.testing.scripted import EVERY_RECORD, At, Event, Mark, ScriptedSource, Tick, scripted_stream
+from penstock.testing.window_steps import assigner, is_windowed, window_step
 
 __all__ = ["Transcript", "load_transcripts", "run_local", "run_on_host"]
 
 Results = Mapping[str, Sequence[Any]]
+
+_SCOPE = (functions, co_functions, state, output_tag, watermark)
+_WINDOWS = (windows, window_assigners, triggers, evictors, window_functions, time)
 
 START_MS = 1_000_000
 
@@ -135,6 +158,11 @@ class Transcript:
     def _step(
         self, stream: DataStream[Any], verb: str, argument: Any, made: Mapping[str, DataStream[Any]]
     ) -> DataStream[Any]:
+        if is_windowed(stream):
+            return window_step(stream, verb, argument, lambda text: self._function("a, b", text), self._made)  # type: ignore[no-any-return]
+        if verb in ("window", "window_all"):
+            windows = assigner(argument, lambda text: self._function("v", text), self._made)
+            return getattr(stream, verb)(windows)  # type: ignore[no-any-return]
         if verb in ("map", "flat_map", "filter", "key_by"):
             return getattr(stream, verb)(self._function("v", argument))  # type: ignore[no-any-return]
         if verb == "reduce":
@@ -146,6 +174,8 @@ class Transcript:
             return stream.union(*(made[n] for n in ([argument] if isinstance(argument, str) else argument)))
         if verb == "connect":
             return self._connected(stream, argument, made)
+        if verb in JOIN_VERBS:
+            return join_step(stream, made[argument["with"]], verb, argument, self._function, self._made)
         if verb == "side_output":
             return stream.get_side_output(output_tag.OutputTag(argument))
         if verb in ("sum", "min", "max", "min_by", "max_by"):
@@ -187,8 +217,9 @@ def load_transcripts(path: str | Path) -> list[Transcript]:
     """The cases of a file."""
     data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     scope: dict[str, Any] = {"__name__": f"transcript_{Path(path).stem}"}
-    for module in (functions, co_functions, state, output_tag, watermark):
+    for module in (*_SCOPE, *_WINDOWS):
         scope.update({n: getattr(module, n) for n in module.__all__})
+    scope.update(join_names())
     exec(compile(data.get("functions", ""), str(path), "exec"), scope)
     return [_transcript(case, scope) for case in data["cases"]]
 

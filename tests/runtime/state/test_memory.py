@@ -1,6 +1,6 @@
 """State larger than memory: pages are written through as they grow, not only when a batch ends (S6)."""
 
-from penstock.runtime.state.backend import KeyedBackend
+from penstock.runtime.state.backend import EVENT, KeyedBackend
 from penstock.runtime.state.handles import PagedListState
 from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.state.store import MemoryStore
@@ -29,3 +29,29 @@ def test_values_that_grow_in_memory_are_counted() -> None:
     backend.ensure(["k0-0"])
     backend.select("k0-0")
     assert list(state.get()) == values("k0-0")
+
+
+def test_timers_that_are_due_together_are_not_loaded_together() -> None:
+    """S6: ten times the budget of pages, all with a timer at the same moment, fire a few pages at a time."""
+    budget = 1 << 20
+    store = MemoryStore()
+    backend = KeyedBackend(store, StoreKeys(b"x"), 128, 12 << 10, budget)
+    state = PagedListState(backend, "list:kept")
+    keys = [f"k{i}" for i in range(3000)]
+    for first in range(0, len(keys), 50):
+        backend.ensure(keys[first : first + 50])
+        for key in keys[first : first + 50]:
+            backend.select(key)
+            state.add_all(values(key))
+            backend.register(EVENT, 100)
+    backend.flush()
+    later = KeyedBackend(store, StoreKeys(b"x"), 128, 12 << 10, budget, dict(backend.group_timers))
+    state = PagedListState(later, "list:kept")
+    most, fired = 0, []
+    for _, key, _ in later.due(EVENT, 100):
+        fired.append(key)
+        assert list(state.get()) == values(key)
+        if len(fired) % 100 == 0:
+            most = max(most, sum(len(page.encode() or b"") for page in later._pages.values()))
+    assert sorted(fired) == sorted(keys)
+    assert most < 5 * budget, f"{most:,} bytes were held with a budget of {budget:,}"

@@ -13,6 +13,7 @@ from penstock.core.specs import (
     AsyncSpec,
     BroadcastSpec,
     CollectSpec,
+    FunctionSinkSpec,
     KeyedProcessSpec,
     OperatorSpec,
     ProcessSpec,
@@ -28,11 +29,12 @@ from penstock.runtime.operators.broadcast import BroadcastOperator, KeyedBroadca
 from penstock.runtime.operators.poison import FunctionGuard, GuardedFilter, GuardedFlatMap
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.sink import CollectOperator, SinkOperator
+from penstock.runtime.operators.sink_function import FunctionSinkOperator
 from penstock.runtime.operators.timestamps import TimestampsOperator
 from penstock.runtime.operators.transform import FilterOperator, FlatMapOperator, MapOperator
-from penstock.runtime.operators.windows.operator import WindowOperator
+from penstock.runtime.operators.windows.choose import window_operator
 
-__all__ = ["build_operator"]
+__all__ = ["build_operator", "own_spec"]
 
 _TRANSFORMS: dict[str, Callable[[ChainedOperator, TaskContext], Operator]] = {
     "map": MapOperator,
@@ -45,16 +47,17 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
     ProcessSpec: ProcessOperator,
     KeyedProcessSpec: KeyedProcessOperator,
     BroadcastSpec: lambda desc, task: (KeyedBroadcastOperator if desc.spec.is_keyed else BroadcastOperator)(desc, task),
-    WindowSpec: WindowOperator,
+    WindowSpec: window_operator,
     AsyncSpec: AsyncOperator,
     SinkSpec: SinkOperator,
+    FunctionSinkSpec: FunctionSinkOperator,
     CollectSpec: CollectOperator,
 }
 
 
 def build_operator(desc: ChainedOperator, task: TaskContext) -> Operator:
     """The live operator of a spec, with a function object of its own: subtasks in one process must not share one."""
-    desc = replace(desc, spec=_own(desc))
+    desc = replace(desc, spec=own_spec(desc))
     if (desc.poison or task.settings.poison).guarded:
         return _guarded(desc, task)
     if isinstance(desc.spec, TransformSpec):
@@ -72,7 +75,8 @@ def _guarded(desc: ChainedOperator, task: TaskContext) -> Operator:
     return operator
 
 
-def _own(desc: ChainedOperator) -> OperatorSpec:
+def own_spec(desc: ChainedOperator) -> OperatorSpec:
+    """A copy of an operator's spec, for one subtask alone."""
     modules = {id(module): module for module in list(sys.modules.values())}
     try:
         return copy.deepcopy(desc.spec, modules)

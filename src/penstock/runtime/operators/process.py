@@ -12,6 +12,7 @@ from penstock.core.functions import KeyedProcessFunction, ProcessFunction, TimeD
 from penstock.core.job import ChainedOperator
 from penstock.core.output_tag import OutputTag
 from penstock.core.specs import BroadcastSpec, KeyedProcessSpec, ProcessSpec
+from penstock.core.stamped import Stamped
 from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
 from penstock.runtime.codec import IMMUTABLE, fix
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
@@ -43,6 +44,8 @@ class Emitter(Operator):
 
     def take_one(self, record: Any, timestamp: Any) -> None:
         """Gather one record, or send a `(tag, value)` pair to its side output."""
+        if record.__class__ is Stamped:
+            record, timestamp = record
         if record.__class__ is tuple and len(record) == 2 and record[0].__class__ is OutputTag:
             self.output(record[0], record[1], timestamp)
             return

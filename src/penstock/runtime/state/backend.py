@@ -198,7 +198,7 @@ class KeyedBackend:
         heap, far = self._heaps[domain], self._far[domain]
         fired = 0
         while True:
-            if far and far[0][0] <= upto and (not heap or far[0][0] <= heap[0][0]):
+            if far and far[0][0] <= upto and (not heap or far[0][0] < heap[0][0]):
                 self._load_far(domain, upto)
                 continue
             if not heap or heap[0][0] > upto:

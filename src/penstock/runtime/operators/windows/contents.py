@@ -10,7 +10,11 @@ from penstock.core.functions import AggregateFunction, Function, ReduceFunction,
 from penstock.runtime.state.handles import PagedListState, PagedValueState
 from penstock.runtime.state.namespaced import NamespaceSpace
 
-__all__ = ["Combiner", "Folded", "Kept"]
+__all__ = ["CONTENTS", "Combiner", "Folded", "Kept"]
+
+
+CONTENTS = "value:_contents@"
+"""The table of accumulators, as the backend knows it."""
 
 
 class Combiner:
@@ -102,6 +106,7 @@ class Kept:
         self._evictor, self._context = evictor, context
         self._state = PagedListState(space, "list:_contents")
         self._left: list[TimestampedValue] = []
+        self._evicting = False
 
     def add(self, namespace: Any, value: Any, timestamp: int | None) -> None:
         self._space.key = namespace
@@ -113,7 +118,8 @@ class Kept:
         if self._evictor is None:
             return None if records == [] else records
         self._left = [TimestampedValue(*record) for record in records]
-        if not self._left:
+        self._evicting = bool(self._left)
+        if not self._evicting:
             return None
         self._evictor.evict_before(self._left, len(self._left), window, self._context)
         values = [record.value for record in self._left]
@@ -124,7 +130,7 @@ class Kept:
         return (self._combiner.finish(self._combiner.of(values)),) if values else None
 
     def shown(self, namespace: Any, window: Any) -> None:
-        if self._evictor is None:
+        if self._evictor is None or not self._evicting:
             return
         self._evictor.evict_after(self._left, len(self._left), window, self._context)
         self._space.key = namespace
@@ -132,12 +138,14 @@ class Kept:
         self._left = []
 
     def merge(self, target: Any, sources: Iterable[Any]) -> None:
+        """Records move in pieces, so that none of the windows need fit into memory (S6)."""
         for namespace in sources:
             self._space.key = namespace
-            records = list(self._state.get())
-            self._state.clear()
+            records = self._state.get()
             self._space.key = target
             self._state.add_all(records)
+            self._space.key = namespace
+            self._state.clear()
 
     def clear(self, namespace: Any) -> None:
         self._space.key = namespace

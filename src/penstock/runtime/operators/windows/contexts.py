@@ -33,7 +33,7 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
         self._keyed, self._windowed = keyed, windowed
         assert isinstance(windowed.space, NamespaceSpace)
         self._space = windowed.space
-        self._handles: dict[str, Any] = {}
+        self._handles: dict[tuple[str, str], Any] = {}
         self.namespace: Any = None
         self.merged: list[Any] = []
 
@@ -66,9 +66,10 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
         return self._handle(state_descriptor)
 
     def _handle(self, descriptor: StateDescriptor) -> Any:
-        handle = self._handles.get(descriptor.name)
+        name = (descriptor.kind, descriptor.name)
+        handle = self._handles.get(name)
         if handle is None:
-            handle = self._handles[descriptor.name] = self._windowed.get_any_state(descriptor)
+            handle = self._handles[name] = self._windowed.get_any_state(descriptor)
         return handle
 
     def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:

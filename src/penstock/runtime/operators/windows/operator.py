@@ -15,7 +15,7 @@ from penstock.core.triggers import TriggerResult
 from penstock.core.window_functions import ProcessWindowFunction
 from penstock.core.windows import MergingWindowAssigner
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
-from penstock.runtime.failures import describe, user_failure
+from penstock.runtime.failures import describe, not_iterable, user_failure
 from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.process import KeyedOperator
 from penstock.runtime.operators.windows.contents import Combiner, Folded, Kept
@@ -24,11 +24,17 @@ from penstock.runtime.operators.windows.merging import IdentitySet, MergingSet, 
 from penstock.runtime.state.backend import EVENT, PROCESSING
 from penstock.runtime.state.namespaced import NamespaceSpace
 
-__all__ = ["WindowOperator"]
+__all__ = ["COUNTERS", "WindowOperator"]
+
+COUNTERS = {"fired": "numWindowsFired", "late": "numLateRecords", "dropped": "numLateRecordsDropped"}
+"""What the operator counts, and under which name it is found in the metrics (W7)."""
 
 
 class WindowOperator(KeyedOperator):
-    """Any assigner, trigger, evictor and function. `fired`, `late` and `dropped` count since the operator was built."""
+    """Any assigner, trigger, evictor and function.
+
+    `fired`, `late` and `dropped` count since the operator was built; what a batch added goes to the metrics with it.
+    """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
@@ -43,6 +49,8 @@ class WindowOperator(KeyedOperator):
         self._combiner = Combiner(spec.combine) if spec.combine is not None else None
         # not checkpointed
         self.fired = self.late = self.dropped = 0
+        group = task.report(desc).group
+        self._counters = {name: group.counter(metric) for name, metric in COUNTERS.items()}
         backend = self._backend
         space = NamespaceSpace(backend)
         self._keyed = LiveRuntimeContext(task, desc, keyed=True)
@@ -71,6 +79,10 @@ class WindowOperator(KeyedOperator):
             self._combiner.close()
         if self._function is not None:
             self._function.close()
+
+    def end(self) -> None:
+        for name, counter in self._counters.items():
+            counter.inc(getattr(self, name) - counter.get_count())
 
     # -- records ------------------------------------------------------------------------------------
 
@@ -128,8 +140,14 @@ class WindowOperator(KeyedOperator):
             self.fired += 1
             result = self._call(window, shown)
             if result is not None:
-                self.take(result, window.max_timestamp())
-            self._contents.shown(namespace, window)
+                self.take(self._iterable(result, window), window.max_timestamp())
+        self._contents.shown(namespace, window)
+
+    def _iterable(self, result: Any, window: Any) -> Iterable[Any]:
+        if not hasattr(result, "__iter__"):
+            raise not_iterable(self.desc.name, self.desc.uid, "A window function", window, result)
+        made: Iterable[Any] = result
+        return made
 
     def _call(self, window: Any, shown: Iterable[Any]) -> Iterable[Any] | None:
         function = self._function
@@ -142,6 +160,10 @@ class WindowOperator(KeyedOperator):
         return result
 
     # -- time ---------------------------------------------------------------------------------------
+
+    def processing_time(self, now_ms: int) -> None:
+        """A timer is due once its millisecond is over: records that come within end − 1 still belong to the window."""
+        super().processing_time(now_ms - 1)
 
     def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
         timestamp = 0
@@ -183,7 +205,7 @@ class WindowOperator(KeyedOperator):
 
     def _register_cleanup(self, window: Any) -> None:
         cleanup = self._cleanup(window)
-        if cleanup != MAX_TIMESTAMP:
+        if cleanup != MAX_TIMESTAMP or self._event_time:
             self._backend.register(self._domain, cleanup, pack(window))
 
     # -- windows that grow together -------------------------------------------------------------------

@@ -1,0 +1,246 @@
+"""Joins and co-groups of the records of two streams that share a key and a window (W8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Self
+
+from penstock.api.data_stream import DataStream, KeyedStream
+from penstock.api.windowed_stream import WindowedStream
+from penstock.api.wrap import as_call
+from penstock.core.errors import ProgramError
+from penstock.core.evictors import Evictor
+from penstock.core.functions import Function, KeySelector, RuntimeContext
+from penstock.core.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction, TaggedUnion
+from penstock.core.output_tag import OutputTag
+from penstock.core.partition import Hash
+from penstock.core.time import Duration, Time
+from penstock.core.triggers import Trigger
+from penstock.core.types import TypeInformation
+from penstock.core.window_functions import WindowFunction
+from penstock.core.windows import WindowAssigner
+
+__all__ = ["CoGroupedStreams", "JoinedStreams", "same_environment"]
+
+Selector = Callable[[Any], Any] | KeySelector
+
+
+def same_environment(
+    where: str, first: DataStream[Any], second: Any, expected: type[DataStream[Any]] = DataStream
+) -> None:
+    """Refuse what is not a stream, or one of another program."""
+    if not isinstance(second, expected):
+        way_out = ": call key_by on it first" if isinstance(second, DataStream) else ""
+        raise TypeError(f"{where} takes a {expected.__name__}, got {type(second).__name__}{way_out}")
+    if second.get_execution_environment() is not first.get_execution_environment():
+        raise ProgramError(f"{where} joins two streams of one environment; these belong to different ones")
+
+
+class _Pair:
+    """Two streams whose records are to meet in windows. As in Flink, `where`, `equal_to` and `window` follow."""
+
+    _operation: str
+    _with_window: type[_WithWindow]
+
+    def __init__(self, first: DataStream[Any], second: DataStream[Any]) -> None:
+        same_environment(f"{self._operation}()", first, second)
+        self._first, self._second = first, second
+
+    def where(self, key_selector: Selector, key_type: TypeInformation | None = None) -> _Where:
+        """The key of a record of the first stream."""
+        return _Where(self, as_call("key_by", key_selector))
+
+
+class _Where:
+    """The key of the first stream is known."""
+
+    def __init__(self, pair: _Pair, selector: Callable[[Any], Any]) -> None:
+        self._pair, self._selector = pair, selector
+
+    def equal_to(self, key_selector: Selector, key_type: TypeInformation | None = None) -> _EqualTo:
+        """The key of a record of the second stream."""
+        return _EqualTo(self._pair, self._selector, as_call("key_by", key_selector))
+
+
+class _EqualTo:
+    """Both keys are known."""
+
+    def __init__(self, pair: _Pair, first: Callable[[Any], Any], second: Callable[[Any], Any]) -> None:
+        self._pair, self._selectors = pair, (first, second)
+
+    def window(self, assigner: WindowAssigner) -> Any:
+        """The windows in which records meet; an assigner is given `TaggedUnion`s."""
+        first, second = self._selectors
+        one = _tagged(self._pair._first, TaggedUnion.one)._exchanged(Hash(_KeyOf(first)))
+        two = _tagged(self._pair._second, TaggedUnion.two)._exchanged(Hash(_KeyOf(second)))
+        keyed: KeyedStream[Any] = KeyedStream(self._pair._first.get_execution_environment(), (*one, *two))
+        return self._pair._with_window(WindowedStream(keyed, assigner))
+
+
+class _WithWindow:
+    """Everything but the function is known. Triggers, evictors and late data see records as `TaggedUnion`s."""
+
+    def __init__(self, windowed: WindowedStream) -> None:
+        self._windowed = windowed
+
+    def trigger(self, trigger: Trigger) -> Self:
+        """When windows fire, instead of the assigner's own trigger."""
+        self._windowed.trigger(trigger)
+        return self
+
+    def evictor(self, evictor: Evictor) -> Self:
+        """Which records of either side the function is not shown."""
+        self._windowed.evictor(evictor)
+        return self
+
+    def allowed_lateness(self, time_ms: int | Time | Duration) -> Self:
+        """For how long after its end a window takes late records in; each makes it fire all its results again."""
+        self._windowed.allowed_lateness(time_ms)
+        return self
+
+    def side_output_late_data(self, output_tag: OutputTag) -> Self:
+        """Where records of either side go that come after all their windows have ended."""
+        self._windowed.side_output_late_data(output_tag)
+        return self
+
+    def _apply(self, name: str, function: WindowFunction, output_type: TypeInformation | None) -> DataStream[Any]:
+        applied: DataStream[Any] = self._windowed.apply(function, output_type).name(name)
+        return applied
+
+
+class _JoinedWindows(_WithWindow):
+    def apply(
+        self,
+        function: Callable[[Any, Any], Any] | JoinFunction | FlatJoinFunction,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """Call the function for every pair of a key and window; a callable is taken as a `JoinFunction`."""
+        call = join_call("apply() of a join", function, (JoinFunction, FlatJoinFunction))
+        several = isinstance(function, FlatJoinFunction)
+        return self._apply("Join", _Pairs(function, call, several), output_type)
+
+
+class _CoGroupedWindows(_WithWindow):
+    def apply(
+        self,
+        function: Callable[[Any, Any], Iterable[Any]] | CoGroupFunction,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        """Call the function for every key and window in which either side has a record."""
+        call = join_call("apply() of a co-group", function, (CoGroupFunction,))
+        return self._apply("CoGroup", _Sides(function, call), output_type)
+
+
+class JoinedStreams(_Pair):
+    """Pairs of records that share a key and a window; made by `stream.join(other)`.
+
+    Windows fire as others do: results are stamped with the window's last timestamp, and records of either side
+    that come after it are late (W7).
+
+    >>> from penstock.api.environment import StreamExecutionEnvironment
+    >>> from penstock.core.config import Configuration
+    >>> from penstock.core.window_assigners import CountTumblingWindowAssigner
+    >>> env = StreamExecutionEnvironment(Configuration({"penstock.host": "local"}))
+    >>> fruit, prices = env.from_collection([("apple", 3)]), env.from_collection([("apple", 0.5)])
+    >>> by_name = fruit.join(prices).where(lambda f: f[0]).equal_to(lambda p: p[0])
+    >>> joined = by_name.window(CountTumblingWindowAssigner.of(2)).apply(lambda f, p: (*f, p[1]))
+    >>> list(joined.execute_and_collect())
+    [('apple', 3, 0.5)]
+    """
+
+    Where, EqualTo, WithWindow = _Where, _EqualTo, _JoinedWindows
+    _operation, _with_window = "join", _JoinedWindows
+
+
+class CoGroupedStreams(_Pair):
+    """All records of a key and window, those of each stream in a list; made by `stream.co_group(other)`.
+
+    >>> from penstock.api.environment import StreamExecutionEnvironment
+    >>> from penstock.core.config import Configuration
+    >>> from penstock.core.window_assigners import CountTumblingWindowAssigner
+    >>> env = StreamExecutionEnvironment(Configuration({"penstock.host": "local"}))
+    >>> one, two = env.from_collection([1, 2]), env.from_collection([3])
+    >>> grouped = one.co_group(two).where(lambda v: 0).equal_to(lambda v: 0)
+    >>> sums = grouped.window(CountTumblingWindowAssigner.of(3)).apply(lambda ones, twos: [(sum(ones), sum(twos))])
+    >>> list(sums.execute_and_collect())
+    [(3, 3)]
+    """
+
+    Where, EqualTo, WithWindow = _Where, _EqualTo, _CoGroupedWindows
+    _operation, _with_window = "co_group", _CoGroupedWindows
+
+
+_METHODS: dict[type, str] = {JoinFunction: "join", FlatJoinFunction: "join", CoGroupFunction: "co_group"}
+
+
+def join_call(where: str, function: Any, expected: tuple[type, ...]) -> Callable[[Any, Any], Any]:
+    """The plain callable behind what was passed as a join function."""
+    for kind in expected:
+        if isinstance(function, kind):
+            bound: Callable[[Any, Any], Any] = getattr(function, _METHODS[kind])
+            return bound
+    if isinstance(function, Function) or not callable(function):
+        names = " or a ".join(kind.__name__ for kind in expected)
+        raise TypeError(f"{where} takes a function of two records or a {names}, got {type(function).__name__}")
+    return function  # type: ignore[no-any-return]
+
+
+def _tagged(stream: DataStream[Any], tag: Callable[[Any], TaggedUnion]) -> DataStream[Any]:
+    """The stream's records with their side, in the same tasks as what makes them."""
+    tagged = stream.map(tag).name("Tag")
+    (feed, *others) = stream._feeds
+    if not others and feed.exchange is None and feed.source.parallelism is not None:
+        tagged.set_parallelism(feed.source.parallelism)
+    return tagged  # type: ignore[no-any-return]
+
+
+class _KeyOf:
+    """The key of a tagged record."""
+
+    def __init__(self, selector: Callable[[Any], Any]) -> None:
+        self._selector = selector
+
+    def __call__(self, tagged: TaggedUnion) -> Any:
+        return self._selector(tagged.value)
+
+
+class _Sides(WindowFunction):
+    """A co-group function on windows of tagged records."""
+
+    def __init__(self, function: Any, call: Callable[[Any, Any], Any]) -> None:
+        self._function, self._call = function, call
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        if isinstance(self._function, Function):
+            self._function.open(runtime_context)
+
+    def close(self) -> None:
+        if isinstance(self._function, Function):
+            self._function.close()
+
+    def apply(self, key: Any, window: Any, inputs: Iterable[TaggedUnion]) -> Iterable[Any] | None:
+        sides: tuple[list[Any], list[Any]] = ([], [])
+        for side, value in inputs:
+            sides[side].append(value)
+        return self._meet(*sides)
+
+    def _meet(self, first: list[Any], second: list[Any]) -> Iterable[Any] | None:
+        result: Iterable[Any] | None = self._call(first, second)
+        return result
+
+
+class _Pairs(_Sides):
+    """A join function on windows of tagged records: called for every pair."""
+
+    def __init__(self, function: Any, call: Callable[[Any, Any], Any], several: bool) -> None:
+        super().__init__(function, call)
+        self._several = several
+
+    def _meet(self, first: list[Any], second: list[Any]) -> Iterator[Any]:
+        for one in first:
+            for two in second:
+                result = self._call(one, two)
+                if not self._several:
+                    yield result
+                elif result is not None:
+                    yield from result

@@ -1,0 +1,67 @@
+"""Spark DataFrames as a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from penstock.core.errors import ProgramError
+from penstock.core.source import Position, ReadBatch, Source, SourceClock
+
+__all__ = ["DataFrameSource"]
+
+
+class DataFrameSource(Source):
+    """Rows of a DataFrame: one split, read by Spark itself in one task, in the frame's order.
+
+    The frame stays on the driver; workers get a description without it. `frame` may also be a function that
+    makes the frame when the job starts.
+    """
+
+    def __init__(self, frame: Any, bounded: bool) -> None:
+        self._frame = frame
+        self.bounded = bounded
+
+    def make_frame(self) -> Any:
+        """The frame; called on the driver when the job starts."""
+        if isinstance(self._frame, _Lazy):
+            self._frame = self._frame()
+        return self._frame
+
+    @staticmethod
+    def when_started(make: Callable[[], Any]) -> DataFrameSource:
+        """A bounded frame that is made when the job starts."""
+        return DataFrameSource(_Lazy(make), True)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_frame": None, "bounded": self.bounded}
+
+    def split_parallelism(self, parallelism: int) -> int:
+        return 1
+
+    def split_count(self, parallelism: int, one_batch: bool) -> int:
+        if self.bounded and not one_batch:
+            raise ProgramError(
+                "A batch DataFrame cannot be a source of a streaming or local job: run the job on the bounded host "
+                "(bounded sources only, no checkpointing), or write the DataFrame to files and read those"
+            )
+        return 1
+
+    def initial(self, split: int, splits: int) -> Position:
+        return Position(0)
+
+    def advance(
+        self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
+    ) -> Position:
+        raise ProgramError("A DataFrame is read by Spark: run the job on a Spark host, not on the local one")
+
+    def read(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[ReadBatch]:
+        raise ProgramError("A DataFrame is read by Spark: run the job on a Spark host, not on the local one")
+
+
+class _Lazy:
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    def __call__(self) -> Any:
+        return self._make()

@@ -1,0 +1,134 @@
+"""Values as a type hint says they are: what PyFlink's coders make of them on their way to a function."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from penstock.core.errors import RecordError
+from penstock.core.row import Row
+from penstock.core.types import TypeInformation
+
+__all__ = ["conform"]
+
+
+def conform(info: TypeInformation, value: Any) -> Any:
+    """`value` in the form that a stream of type `info` carries; refused if it cannot have it.
+
+    >>> from penstock.core.types import Types
+    >>> conform(Types.ROW_NAMED(["name", "tags"], [Types.STRING(), Types.LIST(Types.INT())]), ("a", (1, 2)))
+    Row(name='a', tags=[1, 2])
+    """
+    rule = _RULES.get(info.name)
+    return value if value is None or rule is None else rule(info, value)
+
+
+def _row(info: TypeInformation, value: Any) -> Row:
+    names = info.field_names
+    values = [conform(t, v) for t, v in zip(info.params, _fields(info, value), strict=True)]
+    row = Row(*values)
+    row.set_field_names(list(names))
+    if isinstance(value, Row):
+        row.set_row_kind(value.get_row_kind())
+    return row
+
+
+def _fields(info: TypeInformation, value: Any) -> Sequence[Any]:
+    """The values of a row's fields, in order: by name where they have names, else by position."""
+    if isinstance(value, dict):
+        return [value.get(name) for name in info.field_names]
+    if isinstance(value, Row):
+        return _counted(info, value.get_fields_by_names(info.field_names))
+    if isinstance(value, (tuple, list)):
+        return _counted(info, value)
+    if hasattr(value, "__dict__"):
+        return [vars(value).get(name) for name in info.field_names]
+    raise _refused(info, value, "give a Row, tuple, list, dict or object with these fields")
+
+
+def _tuple(info: TypeInformation, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, (tuple, list, Row)):
+        raise _refused(info, value, "give a tuple")
+    return tuple(conform(t, v) for t, v in zip(info.params, _counted(info, value), strict=True))
+
+
+def _counted(info: TypeInformation, value: Any) -> Sequence[Any]:
+    if len(value) != len(info.params):
+        raise _refused(info, value, f"it has {len(value)} fields, the type {len(info.params)}")
+    return value  # type: ignore[no-any-return]
+
+
+def _list(info: TypeInformation, value: Any) -> Any:
+    (element,) = info.params
+    if isinstance(value, (bytes, bytearray)) and element.name == "BYTE":
+        return bytes(value)
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise _refused(info, value, "give a list")
+    return [conform(element, v) for v in value]
+
+
+def _map(info: TypeInformation, value: Any) -> dict[Any, Any]:
+    key, item = info.params
+    if not isinstance(value, Mapping):
+        raise _refused(info, value, "give a dict")
+    return {conform(key, k): conform(item, v) for k, v in value.items()}
+
+
+def _double(info: TypeInformation, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise _refused(info, value, "give a number") from None
+
+
+def _float(info: TypeInformation, value: Any) -> float:
+    """Single precision, as in a column of that type."""
+    try:
+        single: float = struct.unpack("<f", struct.pack("<f", _double(info, value)))[0]
+    except OverflowError:
+        raise _refused(info, value, "it does not fit in 32 bits: use DOUBLE") from None
+    return single
+
+
+def _whole(bits: int) -> Callable[[TypeInformation, Any], int]:
+    limit = 1 << (bits - 1)
+
+    def check(info: TypeInformation, value: Any) -> int:
+        index = getattr(value, "__index__", None)
+        if index is None or isinstance(value, bool):
+            raise _refused(info, value, "give a whole number")
+        number: int = index()
+        if not -limit <= number < limit:
+            raise _refused(info, value, f"it does not fit in {bits} bits")
+        return number
+
+    return check
+
+
+def _text(info: TypeInformation, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _refused(info, value, "give a str")
+    return value
+
+
+def _refused(info: TypeInformation, value: Any, hint: str) -> RecordError:
+    return RecordError(f"{value!r:.200} ({type(value).__name__}) is no {info}: {hint}")
+
+
+_RULES: dict[str, Callable[[TypeInformation, Any], Any]] = {
+    "ROW": _row,
+    "TUPLE": _tuple,
+    "LIST": _list,
+    "PRIMITIVE_ARRAY": _list,
+    "BASIC_ARRAY": _list,
+    "OBJECT_ARRAY": _list,
+    "MAP": _map,
+    "DOUBLE": _double,
+    "FLOAT": _float,
+    "BYTE": _whole(8),
+    "SHORT": _whole(16),
+    "INT": _whole(32),
+    "LONG": _whole(64),
+    "STRING": _text,
+}

@@ -1,0 +1,114 @@
+"""Functions that join the records of two streams (W8), and what they are given."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from penstock.core.functions import Function
+from penstock.core.output_tag import OutputTag
+
+__all__ = ["CoGroupFunction", "FlatJoinFunction", "JoinFunction", "ProcessJoinFunction", "TaggedUnion"]
+
+
+class TaggedUnion(NamedTuple):
+    """A record of a window join with the side it comes from: what assigners, triggers and evictors see of it.
+
+    >>> TaggedUnion.two("r").is_two(), TaggedUnion.two("r").get_one()
+    (True, None)
+    """
+
+    side: int
+    value: Any
+
+    @classmethod
+    def one(cls, value: Any) -> TaggedUnion:
+        return cls(0, value)
+
+    @classmethod
+    def two(cls, value: Any) -> TaggedUnion:
+        return cls(1, value)
+
+    def is_one(self) -> bool:
+        return self.side == 0
+
+    def is_two(self) -> bool:
+        return self.side == 1
+
+    def get_one(self) -> Any:
+        """The record if it is one of the first stream, else None."""
+        return self.value if self.side == 0 else None
+
+    def get_two(self) -> Any:
+        """The record if it is one of the second stream, else None."""
+        return self.value if self.side == 1 else None
+
+
+class JoinFunction(Function):
+    """Makes one record of each pair.
+
+    >>> class Priced(JoinFunction):
+    ...     def join(self, first, second): return (*first, second[1])
+    >>> Priced().join(("apple", 3), ("apple", 0.5))
+    ('apple', 3, 0.5)
+    """
+
+    @abstractmethod
+    def join(self, first: Any, second: Any) -> Any: ...
+
+
+class FlatJoinFunction(Function):
+    """Makes any number of records of each pair: yield them or return an iterable.
+
+    >>> class Both(FlatJoinFunction):
+    ...     def join(self, first, second): yield from (first, second)
+    >>> list(Both().join(1, 2))
+    [1, 2]
+    """
+
+    @abstractmethod
+    def join(self, first: Any, second: Any) -> Iterable[Any] | None: ...
+
+
+class CoGroupFunction(Function):
+    """Given all records of a key and window at once, those of each side in a list; one of them may be empty.
+
+    >>> class Counted(CoGroupFunction):
+    ...     def co_group(self, first, second): yield len(first), len(second)
+    >>> list(Counted().co_group(["a"], []))
+    [(1, 0)]
+    """
+
+    @abstractmethod
+    def co_group(self, first: Sequence[Any], second: Sequence[Any]) -> Iterable[Any] | None: ...
+
+
+class ProcessJoinFunction(Function):
+    """Given each pair of an interval join; in an outer join also records that nothing matched, with None beside them.
+
+    >>> class Delay(ProcessJoinFunction):
+    ...     def process_element(self, left, right, ctx):
+    ...         yield left, ctx.get_right_timestamp() - ctx.get_left_timestamp()
+    """
+
+    class Context(ABC):
+        """Valid during the call only."""
+
+        @abstractmethod
+        def get_left_timestamp(self) -> int | None:
+            """None if there is no left record."""
+
+        @abstractmethod
+        def get_right_timestamp(self) -> int | None:
+            """None if there is no right record."""
+
+        @abstractmethod
+        def get_timestamp(self) -> int:
+            """What the results are stamped with: the larger of the two, or when the wait for a match was over."""
+
+        @abstractmethod
+        def output(self, output_tag: OutputTag, value: Any) -> None: ...
+
+    @abstractmethod
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterable[Any] | None: ...

@@ -1,0 +1,173 @@
+"""DataFrames as sources: their rows, level 0 and the way into the line of stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.functions import current_timestamp
+from pyspark.taskcontext import TaskContext as SparkTaskContext
+
+from penstock.connectors.data_frame import DataFrameSource
+from penstock.core.clock import SystemClock
+from penstock.core.job import JobPlan, Vertex
+from penstock.core.row import Row
+from penstock.core.source import Position, ReadBatch
+from penstock.runtime.chunk import BatchInfo, ChunkRow
+from penstock.runtime.intake import read_split
+from penstock.runtime.stage import control_rows
+from penstock.spark.bundle import Bundle, errors_travel
+from penstock.spark.rows import SCHEMA, to_arrow
+
+__all__ = ["batch_id", "frame_vertices", "make_frames", "own_vertices", "union_frames", "union_stream_frames"]
+
+_NOW = "__penstock_now"
+
+
+def own_vertices(plan: JobPlan) -> list[Vertex]:
+    """Sources that Penstock reads itself."""
+    return [v for v in plan.sources if not isinstance(v.source, DataFrameSource)]
+
+
+def frame_vertices(plan: JobPlan) -> list[Vertex]:
+    """Sources that are DataFrames."""
+    return [v for v in plan.sources if isinstance(v.source, DataFrameSource)]
+
+
+def make_frames(plan: JobPlan) -> None:
+    """Make the frames that are made when a job starts; they may run jobs of their own."""
+    for vertex in frame_vertices(plan):
+        source = vertex.source
+        assert isinstance(source, DataFrameSource)
+        source.make_frame()
+
+
+def union_frames(line: DataFrame, plan: JobPlan, bundle: Bundle, info: BatchInfo) -> DataFrame:
+    """The rows of a bounded job's DataFrames, beside those that are there already."""
+    for vertex in frame_vertices(plan):
+        line = line.union(_one_task(vertex).mapInArrow(_whole(bundle, vertex.vertex_id, info), SCHEMA))
+    return line
+
+
+def union_stream_frames(line: DataFrame, plan: JobPlan, bundle: Bundle, run_id: str) -> DataFrame:
+    """The rows of a streaming job's DataFrames, beside the intake's.
+
+    A batch in which only a DataFrame has something new has no rows of the intake, so each brings control rows
+    too; a stage takes the first it meets. The time in them is Spark's time of the batch, the same in a retry.
+    """
+    for vertex in frame_vertices(plan):
+        timed = _one_task(vertex).withColumn(_NOW, current_timestamp())
+        line = line.union(timed.mapInArrow(_stretch(bundle, vertex.vertex_id, run_id), SCHEMA))
+    return line
+
+
+def _one_task(vertex: Vertex) -> DataFrame:
+    """A source of one split is read by one task: tasks of a DataFrame come and go, channels must not."""
+    source = vertex.source
+    assert isinstance(source, DataFrameSource)
+    frame: DataFrame = source.make_frame()
+    return frame.coalesce(1)
+
+
+def _whole(bundle: Bundle, vertex_id: int, info: BatchInfo) -> Any:
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with errors_travel():
+            plan = bundle.load()
+            vertex = plan.vertex(vertex_id)
+            rows = read_split(plan, vertex, 0, Position(0), None, SystemClock(), info, map(_rows, batches))
+            yield from to_arrow(rows, plan.partitions)
+
+    return read
+
+
+def _stretch(bundle: Bundle, vertex_id: int, run_id: str) -> Any:
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with errors_travel():
+            plan = bundle.load()
+            yield from to_arrow(_batch(plan, vertex_id, run_id, iter(batches)), plan.partitions)
+
+    return read
+
+
+def _batch(plan: JobPlan, vertex_id: int, run_id: str, batches: Iterator[pa.RecordBatch]) -> Iterator[ChunkRow]:
+    first = next(batches, None)
+    info = BatchInfo(run_id, batch_id(), _time_of(first))
+    yield from control_rows(plan, info)
+    records = map(_rows, map(_untimed, chain([first] if first is not None else [], batches)))
+    yield from read_split(plan, plan.vertex(vertex_id), 0, Position(0), Position(0), SystemClock(), info, records)
+
+
+def _time_of(batch: pa.RecordBatch | None) -> int:
+    if batch is None or batch.num_rows == 0:
+        return SystemClock().now_ms()
+    moment: int = batch.column(batch.num_columns - 1)[0].value
+    return moment // 1_000
+
+
+def _untimed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.select(batch.schema.names[:-1])
+
+
+def batch_id() -> int:
+    """The number of the batch that this task belongs to."""
+    context = SparkTaskContext.get()
+    text = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
+    return int(text) if text is not None else -1
+
+
+# -- rows -----------------------------------------------------------------------------------------------
+
+
+def _rows(batch: pa.RecordBatch) -> ReadBatch:
+    """The rows of an Arrow batch, with their field names."""
+    names = batch.schema.names
+    columns = [_column(column) for column in batch.columns]
+    return [_row(names, values) for values in zip(*columns, strict=True)], None
+
+
+def _column(column: pa.Array) -> list[Any]:
+    convert = _converter(column.type)
+    values: list[Any] = column.to_pylist()
+    return values if convert is None else [None if v is None else convert(v) for v in values]
+
+
+def _row(names: list[str], values: Iterable[Any]) -> Row:
+    row = Row(*values)
+    row.set_field_names(names)
+    return row
+
+
+def _converter(kind: pa.DataType) -> Callable[[Any], Any] | None:
+    """What makes a Python value of Arrow's the one that PySpark would give; None if it is that already."""
+    if pa.types.is_struct(kind):
+        return _struct(kind)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        item = _converter(kind.value_type)
+        return None if item is None else lambda values: [None if v is None else item(v) for v in values]
+    if pa.types.is_map(kind):
+        return _map(kind)
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return lambda moment: moment.replace(tzinfo=None)
+    return None
+
+
+def _struct(kind: pa.DataType) -> Callable[[Any], Row]:
+    fields = [(field.name, _converter(field.type)) for field in kind]
+    names = [name for name, _ in fields]
+
+    def convert(value: dict[str, Any]) -> Row:
+        return _row(names, [v if (v := value[n]) is None or c is None else c(v) for n, c in fields])
+
+    return convert
+
+
+def _map(kind: pa.DataType) -> Callable[[Any], dict[Any, Any]]:
+    key, item = _converter(kind.key_type), _converter(kind.item_type)
+
+    def convert(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+        return {(k if key is None else key(k)): (v if v is None or item is None else item(v)) for k, v in pairs}
+
+    return convert

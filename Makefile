@@ -1,5 +1,5 @@
 # Every target makes what it needs: the virtual environment, the pinned packages, a Java.
-# PYTHON=… chooses the interpreter, JAVA_HOME=… the Java, ARGS=… is passed on to demo, kill and bench.
+# PYTHON=… chooses the interpreter, JAVA_HOME=… the Java, ARGS=… is passed on to demo, kill, bench, differential.
 .DEFAULT_GOAL := help
 
 VENV := .venv
@@ -9,7 +9,7 @@ FAST := not spark and not cluster and not kill
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
-.PHONY: help demo test check kill bench memory setup java lint types fast format rules parity lock clean
+.PHONY: help demo test check kill bench differential memory setup java lint types fast format rules parity lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ check: lint types fast ## ruff, mypy and the tests that need no JVM
 
 kill: setup ## fifty kills; writes the log
 	@$(WITH_JAVA) $(PY) -m tests.kill.loop --kills 50 $(ARGS)
+
+differential: setup ## the same programs under PyFlink and Penstock, compared
+	@$(WITH_JAVA) $(PY) -m differential $(ARGS)
 
 bench: setup ## benchmarks against the peers
 	@$(WITH_JAVA) $(PY) -m benchmarks $(ARGS)

@@ -129,7 +129,7 @@ def test_a_rich_function_knows_where_it_runs() -> None:
     env.get_configuration().set_string("colour", "red")
     found = sorted(env.from_collection([1, 2]).rebalance().process(Who()).name("Who").execute_and_collect())
     name = "Who -> Collect"
-    assert found == [(name, f"{name} ({i + 1}/2)", i, 2, 128, 0, "red", "none") for i in range(2)]
+    assert found == [(name, f"{name} ({i + 1}/2)#0", i, 2, 128, 0, "red", "none") for i in range(2)]
 
 
 def test_every_subtask_has_a_function_of_its_own() -> None:

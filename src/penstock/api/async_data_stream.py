@@ -29,7 +29,7 @@ class AsyncDataStream:
         capacity: int = 100,
         output_type: TypeInformation | None = None,
     ) -> DataStream[Any]:
-        return _wait(data_stream, async_function, timeout, capacity, False, NO_RETRY_STRATEGY)
+        return _wait(data_stream, async_function, timeout, capacity, False, NO_RETRY_STRATEGY)._typed(output_type)
 
     @staticmethod
     def unordered_wait_with_retry(
@@ -40,7 +40,7 @@ class AsyncDataStream:
         capacity: int = 100,
         output_type: TypeInformation | None = None,
     ) -> DataStream[Any]:
-        return _wait(data_stream, async_function, timeout, capacity, False, async_retry_strategy)
+        return _wait(data_stream, async_function, timeout, capacity, False, async_retry_strategy)._typed(output_type)
 
     @staticmethod
     def ordered_wait(
@@ -50,7 +50,7 @@ class AsyncDataStream:
         capacity: int = 100,
         output_type: TypeInformation | None = None,
     ) -> DataStream[Any]:
-        return _wait(data_stream, async_function, timeout, capacity, True, NO_RETRY_STRATEGY)
+        return _wait(data_stream, async_function, timeout, capacity, True, NO_RETRY_STRATEGY)._typed(output_type)
 
     @staticmethod
     def ordered_wait_with_retry(
@@ -61,7 +61,7 @@ class AsyncDataStream:
         capacity: int = 100,
         output_type: TypeInformation | None = None,
     ) -> DataStream[Any]:
-        return _wait(data_stream, async_function, timeout, capacity, True, async_retry_strategy)
+        return _wait(data_stream, async_function, timeout, capacity, True, async_retry_strategy)._typed(output_type)
 
 
 def _wait(

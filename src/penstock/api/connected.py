@@ -69,13 +69,13 @@ class ConnectedStreams:
         """One record in, one out."""
         if not isinstance(func, CoMapFunction):
             raise TypeError(f"map() on connected streams takes a CoMapFunction, got {type(func).__name__}")
-        return self._process("Co-Map", CoTransform(func))
+        return self._process("Co-Map", CoTransform(func))._typed(output_type)
 
     def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> DataStream[Any]:
         """One record in, any number out."""
         if not isinstance(func, CoFlatMapFunction):
             raise TypeError(f"flat_map() on connected streams takes a CoFlatMapFunction, got {type(func).__name__}")
-        return self._process("Co-Flat Map", CoTransform(func))
+        return self._process("Co-Flat Map", CoTransform(func))._typed(output_type)
 
     def process(
         self, func: CoProcessFunction | KeyedCoProcessFunction, output_type: TypeInformation | None = None
@@ -87,7 +87,7 @@ class ConnectedStreams:
             raise TypeError(
                 f"process() on connected streams that are {keyed} takes a {wanted.__name__}, got {type(func).__name__}"
             )
-        return self._process("Co-Process", func)
+        return self._process("Co-Process", func)._typed(output_type)
 
     def _process(self, name: str, function: Any) -> DataStream[Any]:
         if self._is_keyed_stream():
@@ -146,4 +146,4 @@ class BroadcastConnectedStream:
         names = tuple(d.get_name() for d in self.broadcast_state_descriptors)
         name = "Keyed-Co-Process-Broadcast" if keyed else "Co-Process-Broadcast"
         spec = BroadcastSpec(func, names, keyed)
-        return _add(self.non_broadcast_stream, self.broadcast_stream.input_stream, name, spec)
+        return _add(self.non_broadcast_stream, self.broadcast_stream.input_stream, name, spec)._typed(output_type)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from penstock.core.partition import Exchange
 from penstock.core.poison import PoisonPolicy
-from penstock.core.specs import OperatorSpec
+from penstock.core.specs import OperatorSpec, SourceSpec, TimestampsSpec, TransformSpec
 from penstock.core.types import TypeInformation
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamNode
 
@@ -31,6 +31,14 @@ class Draft:
     output_type: TypeInformation | None = None
     side_types: dict[str, TypeInformation] = field(default_factory=dict)
 
+    def _shaped_types(self) -> tuple[tuple[str | None, TypeInformation], ...]:
+        """Types that records are to be given here; operators that only choose or stamp records change none."""
+        passes = isinstance(self.spec, TimestampsSpec | SourceSpec) or (
+            isinstance(self.spec, TransformSpec) and self.spec.kind == "filter"
+        )
+        main = () if self.output_type is None or passes else ((None, self.output_type),)
+        return (*main, *self.side_types.items())
+
     def freeze(self, node_id: int) -> StreamNode:
         return StreamNode(
             node_id,
@@ -42,6 +50,7 @@ class Draft:
             self.chain,
             self.description,
             self.poison,
+            self._shaped_types(),
         )
 
     def edges(self, numbers: Mapping[int, int]) -> list[StreamEdge]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.core.functions import Function
+from penstock.core.subscript import Subscriptable
 
 __all__ = [
     "NO_RETRY_STRATEGY",
@@ -46,7 +47,7 @@ class AsyncFunction(Function):
         raise TimeoutError(f"the call for {value!r:.200} took longer than its time-out")
 
 
-class AsyncRetryPredicate(ABC):
+class AsyncRetryPredicate(Subscriptable, ABC):
     """When a call is to be made again."""
 
     @abstractmethod
@@ -55,7 +56,7 @@ class AsyncRetryPredicate(ABC):
     def exception_predicate(self) -> ExceptionPredicate: ...
 
 
-class AsyncRetryStrategy(ABC):
+class AsyncRetryStrategy(Subscriptable, ABC):
     """How often and after what pause a call is made again; `current_attempts` counts from 1."""
 
     @abstractmethod

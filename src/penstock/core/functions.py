@@ -22,6 +22,7 @@ from penstock.core.state import (
     ValueState,
     ValueStateDescriptor,
 )
+from penstock.core.subscript import Subscriptable
 
 __all__ = [
     "AggregateFunction",
@@ -88,7 +89,7 @@ class RuntimeContext(KeyedStateStore):
         return False
 
 
-class Function(ABC):
+class Function(Subscriptable, ABC):
     """Base of user functions. `open` is called before the first record, `close` after the last."""
 
     def open(self, runtime_context: RuntimeContext) -> None:

@@ -9,19 +9,24 @@ from penstock.core.partition import Exchange
 from penstock.core.poison import FAIL, PoisonPolicy
 from penstock.core.source import Source
 from penstock.core.specs import OperatorSpec, SourceSpec
+from penstock.core.types import TypeInformation
 
 __all__ = ["ChainedOperator", "InEdge", "JobPlan", "OutEdge", "RuntimeSettings", "Vertex"]
 
 
 @dataclass(frozen=True, slots=True)
 class ChainedOperator:
-    """One operator of a chain. `consumers`: (tag or None, index in the chain) of those it feeds directly."""
+    """One operator of a chain. `consumers`: (tag or None, index in the chain) of those it feeds directly.
+
+    `types`: declared for its outputs, by tag.
+    """
 
     uid: str
     name: str
     spec: OperatorSpec
     consumers: tuple[tuple[str | None, int], ...] = ()
     poison: PoisonPolicy | None = None
+    types: tuple[tuple[str | None, TypeInformation], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

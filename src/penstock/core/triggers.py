@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from penstock.core.state import ReducingStateDescriptor, StateDescriptor, ValueStateDescriptor
+from penstock.core.subscript import Subscriptable
 from penstock.core.time import MAX_TIMESTAMP, Duration, Time
 from penstock.core.windows import span_ms
 
@@ -41,7 +42,7 @@ class TriggerResult(Enum):
         return self.value[1]
 
 
-class Trigger(ABC):
+class Trigger(Subscriptable, ABC):
     """Decides about one window of one key at a time. Keeps nothing in itself: state belongs in the context."""
 
     class TriggerContext(ABC):

@@ -8,6 +8,7 @@ from typing import Any
 
 from penstock.core.functions import Function, KeyedStateStore
 from penstock.core.output_tag import OutputTag
+from penstock.core.subscript import Subscriptable
 
 __all__ = [
     "AllWindowFunction",
@@ -33,7 +34,7 @@ class AllWindowFunction(Function):
     def apply(self, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None: ...
 
 
-class _WindowContext(ABC):
+class _WindowContext(Subscriptable, ABC):
     """What a process function on windows may ask; valid during the call only."""
 
     @abstractmethod

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from penstock.core.functions import RuntimeContext
+from penstock.core.subscript import Subscriptable
 from penstock.core.time import MAX_TIMESTAMP, Duration, Time
 
 __all__ = ["CountWindow", "GlobalWindow", "MergingWindowAssigner", "TimeWindow", "Window", "WindowAssigner", "span_ms"]
@@ -131,7 +132,7 @@ class GlobalWindow(Window):
         return "GlobalWindow"
 
 
-class WindowAssigner(ABC):
+class WindowAssigner(Subscriptable, ABC):
     """Says to which windows a record belongs; picklable. `is_event_time` decides which clock its windows follow."""
 
     class WindowAssignerContext(ABC):
@@ -159,7 +160,7 @@ class WindowAssigner(ABC):
 class MergingWindowAssigner(WindowAssigner):
     """An assigner whose windows grow together."""
 
-    class MergeCallback(ABC):
+    class MergeCallback(Subscriptable, ABC):
         """Told which windows become which."""
 
         @abstractmethod

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from penstock.core.partition import Exchange
 from penstock.core.poison import PoisonPolicy
 from penstock.core.specs import OperatorSpec
+from penstock.core.types import TypeInformation
 
 __all__ = ["ChainStrategy", "StreamEdge", "StreamGraph", "StreamNode"]
 
@@ -21,7 +22,7 @@ class ChainStrategy:
 
 @dataclass(frozen=True, slots=True)
 class StreamNode:
-    """An operator as written. `parallelism` None: the environment's."""
+    """An operator as written. `parallelism` None: the environment's. `types`: declared, by tag (None: main output)."""
 
     node_id: int
     name: str
@@ -32,6 +33,7 @@ class StreamNode:
     chain: str = ChainStrategy.ALWAYS
     description: str | None = None
     poison: PoisonPolicy | None = None
+    types: tuple[tuple[str | None, TypeInformation], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ def _lowered(
             n.spec,
             tuple((tag, place[t]) for s, t, tag in vertex.links if s == n.node_id),
             n.poison,
+            n.types,
         )
         for n in vertex.nodes
     )

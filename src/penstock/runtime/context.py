@@ -124,7 +124,8 @@ class LiveRuntimeContext(RuntimeContext):
         return self._task.attempt_number
 
     def get_task_name_with_subtasks(self) -> str:
-        return f"{self._task.task_name} ({self._task.subtask + 1}/{self._task.parallelism})"
+        place = f"{self._task.subtask + 1}/{self._task.parallelism}"
+        return f"{self._task.task_name} ({place})#{self.get_attempt_number()}"
 
     def in_batch_mode(self) -> bool:
         return self._task.settings.batch_mode

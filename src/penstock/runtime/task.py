@@ -20,6 +20,7 @@ from penstock.runtime.heavy_keys import HeavyKeys
 from penstock.runtime.operator_state import FunctionState, Place, RunStart
 from penstock.runtime.operators.base import Entry, Fan, Operator, Output, Timestamps
 from penstock.runtime.operators.factory import build_operator
+from penstock.runtime.operators.shaped import shaped
 from penstock.runtime.sorting import HeldInput
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.page import NO_TIMER, Earliest, StoreKeys
@@ -52,6 +53,7 @@ def wire_chain(
         feeds.setdefault((edge.operator, edge.tag), []).append(writer)
     for (index, tag), outputs in feeds.items():
         output = outputs[0] if len(outputs) == 1 else Fan(outputs, not plan.settings.object_reuse)
+        output = shaped(vertex.operators[index], tag, output)
         if tag is None:
             operators[index].out = output
         else:

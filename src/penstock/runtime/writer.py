@@ -64,9 +64,10 @@ class _Buffer:
             self.keys.extend(keys)
 
     def mark(self, mark: int) -> None:
-        """A watermark replaces the one before it if no record lies between."""
+        """A watermark replaces the one before it if no record lies between. The end of time does not: timers see the
+        same clock as behind a chained assigner."""
         position = len(self.values)
-        if self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= mark <= MAX_WATERMARK:
+        if self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= mark < MAX_WATERMARK:
             self.marks.pop()
         self.marks.append((position, mark))
 

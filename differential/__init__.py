@@ -1,0 +1,1 @@
+"""The same programs under PyFlink and under Penstock, results compared."""

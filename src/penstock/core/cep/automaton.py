@@ -21,6 +21,7 @@ __all__ = ["END", "START", "Automaton", "Edge", "Slot", "compile_pattern"]
 START = -1
 END = -2
 _Conditions = tuple[IterativeCondition | None, ...]
+_Nots = tuple[NotStep, ...]
 _Greedy = tuple[tuple[IterativeCondition | None, IterativeCondition | None], ...]
 
 
@@ -118,7 +119,7 @@ class _Compiler:
         starts = tuple(Edge(START, e.slot, Contiguity.ANY, greedy=e.greedy) for e in built.entries)
         return Automaton(tuple(self.slots), starts, tuple(map(tuple, self.edges)))
 
-    def _sequence(self, steps: Sequence[Step | NotStep], untils: _Conditions, nots: tuple[NotStep, ...]) -> _Fragment:
+    def _sequence(self, steps: Sequence[Step | NotStep], untils: _Conditions, nots: _Nots) -> _Fragment:
         built = _Fragment((), (), True)
         for place, step in enumerate(steps):
             if isinstance(step, NotStep):
@@ -138,7 +139,7 @@ class _Compiler:
         nullable = first.nullable and second.nullable
         return _Fragment(entries, ends, nullable, first.greedy + second.greedy if nullable else ())
 
-    def _step(self, step: Step, untils: _Conditions, nots: tuple[NotStep, ...]) -> _Fragment:
+    def _step(self, step: Step, untils: _Conditions, nots: _Nots) -> _Fragment:
         """A step as often as it may be taken; `nots` may not come between its repetitions either."""
         how = step.quantifier
         inside = untils if step.until is None else (*untils, step.until)
@@ -159,15 +160,17 @@ class _Compiler:
             first.greedy + greedy,
         )
 
-    def _once(self, step: Step, untils: _Conditions, nots: tuple[NotStep, ...], repetition: int) -> _Fragment:
+    def _once(self, step: Step, untils: _Conditions, nots: _Nots, repetition: int) -> _Fragment:
         if step.body:
             return self._sequence(step.body, untils, nots)
         self.slots.append(Slot(step.name, step.where, untils, repetition))
         self.edges.append([])
         return _Fragment((_Entry(len(self.slots) - 1),), (_End(len(self.slots) - 1),))
 
-    def _again(self, before: _Fragment, after: _Fragment, step: Step, untils: _Conditions, nots: tuple[NotStep, ...]) -> None:
-        entries = [entry.filled(step.quantifier.inner, _between(step.quantifier, step.gap_ms)) for entry in after.entries]
+    def _again(self, before: _Fragment, after: _Fragment, step: Step, untils: _Conditions, nots: _Nots) -> None:
+        entries = [
+            entry.filled(step.quantifier.inner, _between(step.quantifier, step.gap_ms)) for entry in after.entries
+        ]
         self._link(before.ends, entries, untils, nots, inner=True)
 
     def _link(
@@ -175,7 +178,7 @@ class _Compiler:
         ends: Iterable[_End],
         entries: Iterable[_Entry],
         untils: _Conditions,
-        nots: tuple[NotStep, ...] = (),
+        nots: _Nots = (),
         inner: bool = False,
     ) -> None:
         entries = tuple(entries)

@@ -35,7 +35,7 @@ class Pattern:
 
     def __init__(self, name: str, relation: str, previous: Pattern | None, skip: AfterMatchSkipStrategy | None) -> None:
         self._name, self._relation, self._previous = name, relation, previous
-        self._skip = skip if previous is None else previous._skip
+        self._skip: AfterMatchSkipStrategy | None = skip if previous is None else previous._skip
         self._condition: IterativeCondition | None = None
         self._until: IterativeCondition | None = None
         self._quantifier = Quantifier()
@@ -46,9 +46,7 @@ class Pattern:
     # -- the sequence -------------------------------------------------------------------------------
 
     @staticmethod
-    def begin(
-        name: str | Pattern, after_match_skip_strategy: AfterMatchSkipStrategy | None = None
-    ) -> Pattern:
+    def begin(name: str | Pattern, after_match_skip_strategy: AfterMatchSkipStrategy | None = None) -> Pattern:
         """The first pattern of a sequence: a name, or a sequence that is to be a group."""
         skip = after_match_skip_strategy
         if skip is not None and not isinstance(skip, AfterMatchSkipStrategy):

@@ -111,9 +111,8 @@ class _Drawing:
         else:
             low = y + 16 + _LIFT + _LIFT * -span // 2
             path, text = f"M{a + 10} {y + 16} C{a + 50} {low} {b - 50} {low} {b - 10} {y + 16}", low - 4
-        return (
-            f'<path d="{path}" fill="none" stroke="#456" marker-end="url(#tip)"/>'
-            + _texts((a + b) // 2, text, list(_parts(edge)), up=span > 0)
+        return f'<path d="{path}" fill="none" stroke="#456" marker-end="url(#tip)"/>' + _texts(
+            (a + b) // 2, text, list(_parts(edge)), up=span > 0
         )
 
 

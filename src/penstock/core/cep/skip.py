@@ -87,7 +87,8 @@ class SkipToElementStrategy(AfterMatchSkipStrategy):
     def first_kept(self, path: _Path) -> int | None:
         taken = [number for name, number in path if name == self.pattern_name]
         if not taken:
-            return self._miss(f"it has no event of that name: {_shown(path)}")
+            self._miss(f"it has no event of that name: {_shown(path)}")
+            return None
         kept = taken[0] if self.kind == "skip_to_first" else taken[-1]
         if self.throws and kept == path[0][1]:
             self._miss(f"the match begins with it, the same would be found again: {_shown(path)}")

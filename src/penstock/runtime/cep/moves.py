@@ -71,10 +71,7 @@ class Move:
 
     def _kept_by_loop(self, value: Any, ctx: Any) -> bool:
         """Whether a greedy loop before would have taken the event."""
-        for where, until in self.greedy:
-            if where(value, ctx) and not (until is not None and until(value, ctx)):
-                return True
-        return False
+        return any(where(value, ctx) and not (until is not None and until(value, ctx)) for where, until in self.greedy)
 
     def after_passing(self, place: int, value: Any, ctx: Any) -> int:
         """Which move is open now that an event was passed over: this one, or one with less to heed."""
@@ -85,10 +82,7 @@ class Move:
 
 
 def _any(tests: tuple[_Test, ...], value: Any, ctx: Any) -> bool:
-    for test in tests:
-        if test(value, ctx):
-            return True
-    return False
+    return any(test(value, ctx) for test in tests)
 
 
 def starts_of(automaton: Automaton) -> tuple[Move, ...]:

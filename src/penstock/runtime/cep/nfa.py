@@ -250,9 +250,11 @@ class Nfa:
         kept = self._skip.first_kept(path)
         if kept is None:
             return
-        for other in chain(matching.partials, matching.finished):
-            if other.start < kept:
-                matching.buffer.release(other.node)
+        partials = ((p.start, p.node) for p in matching.partials)
+        finished = ((f.start, f.node) for f in matching.finished)
+        for start, node in chain(partials, finished):
+            if start < kept:
+                matching.buffer.release(node)
         matching.partials = [p for p in matching.partials if p.start >= kept]
         matching.finished = [f for f in matching.finished if f.start >= kept]
 

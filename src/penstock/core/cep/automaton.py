@@ -157,7 +157,7 @@ class _Compiler:
             tuple(entry.filled(step.contiguity, step.gap_ms) for entry in first.entries),
             tuple(replace(end, greedy=end.greedy + greedy) for end in ends),
             how.optional or first.nullable,
-            first.greedy + greedy,
+            greedy if how.optional else first.greedy + greedy,
         )
 
     def _once(self, step: Step, untils: _Conditions, nots: _Nots, repetition: int) -> _Fragment:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from penstock.core.cep.conditions import IterativeCondition
 from penstock.core.cep.skip import AfterMatchSkipStrategy
 
-__all__ = ["Contiguity", "NotStep", "PatternSpec", "Quantifier", "Step", "WithinType"]
+__all__ = ["Contiguity", "NotStep", "PatternSpec", "Quantifier", "Step", "WithinType", "every_step", "names_of"]
 
 
 class Contiguity(Enum):
@@ -81,3 +82,16 @@ class PatternSpec:
     steps: tuple[Step | NotStep, ...]
     within_ms: int | None
     skip: AfterMatchSkipStrategy
+
+
+def every_step(steps: Sequence[Step | NotStep]) -> Iterator[Step | NotStep]:
+    """Steps, and those of the groups among them."""
+    for step in steps:
+        yield step
+        if isinstance(step, Step):
+            yield from every_step(step.body)
+
+
+def names_of(steps: Sequence[Step | NotStep]) -> list[str]:
+    """The names that users gave; groups have none."""
+    return [step.name for step in every_step(steps) if isinstance(step, NotStep) or not step.body]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from penstock.core.cep.errors import MalformedPatternException
-from penstock.core.cep.patterns import NotStep, PatternSpec, Step
+from penstock.core.cep.patterns import NotStep, PatternSpec, Step, every_step, names_of
 
 __all__ = ["check_pattern"]
 
@@ -16,24 +14,13 @@ def check_pattern(spec: PatternSpec) -> None:
     _not_at_the_end(spec)
     _limits(spec)
     _skip_target(spec)
-    for step in _all(spec.steps):
+    for step in every_step(spec.steps):
         _group(step)
-
-
-def _all(steps: Sequence[Step | NotStep]) -> Iterator[Step | NotStep]:
-    for step in steps:
-        yield step
-        if isinstance(step, Step):
-            yield from _all(step.body)
-
-
-def _named(spec: PatternSpec) -> list[str]:
-    return [s.name for s in _all(spec.steps) if isinstance(s, NotStep) or not s.body]
 
 
 def _unique_names(spec: PatternSpec) -> None:
     seen: set[str] = set()
-    for name in _named(spec):
+    for name in names_of(spec.steps):
         if name in seen:
             raise MalformedPatternException(f"Duplicate pattern name: {name}. Names must be unique")
         seen.add(name)
@@ -49,7 +36,7 @@ def _not_at_the_end(spec: PatternSpec) -> None:
 
 
 def _limits(spec: PatternSpec) -> None:
-    for step in _all(spec.steps):
+    for step in every_step(spec.steps):
         gaps = [step.gap_ms, step.quantifier.gap_ms] if isinstance(step, Step) else [step.gap_ms]
         for gap_ms in gaps:
             if gap_ms is not None and spec.within_ms is not None and gap_ms > spec.within_ms:
@@ -74,7 +61,7 @@ def _useless_limit(spec: PatternSpec, step: Step | NotStep) -> None:
 
 def _skip_target(spec: PatternSpec) -> None:
     name = spec.skip.get_pattern_name()
-    positive = [s.name for s in _all(spec.steps) if isinstance(s, Step) and not s.body]
+    positive = [s.name for s in every_step(spec.steps) if isinstance(s, Step) and not s.body]
     if name is not None and name not in positive:
         raise MalformedPatternException(
             f"The pattern name '{name}' that {spec.skip} skips to is not in the pattern; there are {positive}"

@@ -93,7 +93,8 @@ def starts_of(automaton: Automaton) -> tuple[Move, ...]:
 def moves_of(automaton: Automaton, slot: int) -> tuple[tuple[Move, ...], int]:
     """The moves out of a slot, and how many of them are open at first; the others are less bound forms of those."""
     moves = [_move(edge, automaton.slots) for edge in automaton.edges[slot]]
-    return _with_released(moves), len(moves)
+    count = len(moves)
+    return _with_released(moves), count
 
 
 def _with_released(moves: list[Move]) -> tuple[Move, ...]:

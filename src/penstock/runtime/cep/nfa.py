@@ -14,15 +14,16 @@ from typing import Any, NamedTuple
 
 from penstock.core.cep.automaton import compile_pattern
 from penstock.core.cep.conditions import IterativeCondition
-from penstock.core.cep.patterns import PatternSpec
+from penstock.core.cep.patterns import PatternSpec, names_of
 from penstock.core.cep.skip import AfterMatchSkipStrategy
+from penstock.core.errors import ProgramError
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.cep.buffer import ROOT, EventStore, SharedBuffer
 from penstock.runtime.cep.moves import PASS, TAKE, Move, moves_of, starts_of
 
 __all__ = ["Found", "Matching", "Nfa", "Partial"]
 
-NEVER = MAX_TIMESTAMP
+NEVER = MAX_TIMESTAMP + 1
 
 
 class Partial(NamedTuple):
@@ -86,8 +87,8 @@ class Matching:
 class _Context(IterativeCondition.Context):
     """What conditions see; the events of the partial match in question are looked up when asked for."""
 
-    def __init__(self, names: tuple[str, ...], now: Callable[[], int]) -> None:
-        self._names, self._now = names, now
+    def __init__(self, names: tuple[str, ...], known: frozenset[str], now: Callable[[], int]) -> None:
+        self._names, self._known, self._now = names, known, now
         self.stamp: int | None = None
         self._buffer: SharedBuffer | None = None
         self._node = ROOT
@@ -97,8 +98,9 @@ class _Context(IterativeCondition.Context):
         self._buffer, self._node, self._events = buffer, node, None
 
     def get_events_for_pattern(self, name: str) -> Iterable[Any]:
-        if name not in self._names:
-            raise KeyError(f"no pattern is called {name!r}; there are {', '.join(dict.fromkeys(self._names))}")
+        if name not in self._known:
+            there = ", ".join(sorted(self._known))
+            raise ProgramError(f"get_events_for_pattern({name!r}): no pattern is called that; there are {there}")
         if self._events is None:
             assert self._buffer is not None
             self._events = events_of(self._buffer, self._node, self._names)
@@ -121,6 +123,7 @@ class Nfa:
     def __init__(self, spec: PatternSpec, now: Callable[[], int] = lambda: 0) -> None:
         automaton = compile_pattern(spec)
         self.names = tuple(slot.name for slot in automaton.slots)
+        self._order = tuple(self.names.index(name) for name in self.names)
         self._skip: AfterMatchSkipStrategy = spec.skip
         self._within_ms = spec.within_ms
         self._starts = starts_of(automaton)
@@ -133,7 +136,7 @@ class Nfa:
             self._open.append(tuple(i for i in range(count) if not moves[i].ends or _waits(moves[i])))
             self._accepts.append(sum(moves[i].ends and not _waits(moves[i]) for i in range(count)))
         self._gaps = any(move.gap_ms is not None for moves in self._moves for move in moves)
-        self._context = _Context(self.names, now)
+        self._context = _Context(self.names, frozenset(names_of(spec.steps)), now)
 
     # -- events -------------------------------------------------------------------------------------
 
@@ -237,7 +240,7 @@ class Nfa:
     def _rank(self, buffer: SharedBuffer, match: _Finished) -> Any:
         """Of matches that are finished by the same event the earlier, then the longer come first."""
         path = buffer.path(match.node)
-        return match.start, -len(path), [event for _, event in path], [slot for slot, _ in path]
+        return match.start, -len(path), [event for _, event in path], [self._order[slot] for slot, _ in path]
 
     def _is_first(self, matching: Matching) -> bool:
         """Whether no partial match is left that began before the first finished one."""

@@ -136,7 +136,7 @@ class CepOperator(KeyedOperator):
             self._under_way.update(frozen)
         store.save()
         deadline = nfa.deadline(matching)
-        if deadline != NEVER:
+        if deadline < NEVER:
             self._backend.register(self._domain, deadline)
 
     def _taken(self, matching: Matching, value: Any, stamp: int) -> list[Found]:

@@ -78,7 +78,7 @@ def test_the_automaton_agrees_with_brute_force() -> None:
         check(Random(seed))
 
 
-@settings(max_examples=(THOROUGH and 2_000) or 50, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=(THOROUGH and 2_000) or 50, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
 def test_it_agrees_on_the_smallest_pattern_too(random: Random) -> None:
     """C1, C3: the same with other patterns each time; a failure is shrunk."""

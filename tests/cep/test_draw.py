@@ -22,7 +22,7 @@ def _pattern() -> Pattern:
 EXPLAINED = """\
 start ─▶ a
 a ─(again, followed by, no n before, not past until)▶ a
-a ─(followed by, no n before, past nothing that a greedy loop takes)▶ b
+a ─(followed by, no n before, a greedy loop goes first)▶ b
 b ─(again, followed by)▶ b#2
 b ─(next)▶ c
 b#2 ─(next)▶ c

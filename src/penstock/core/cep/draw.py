@@ -15,7 +15,7 @@ _WORDS = {
     Contiguity.RELAXED: "followed by",
     Contiguity.ANY: "followed by any",
 }
-_STEP, _MARGIN, _RADIUS, _LIFT, _FONT = 190, 60, 26, 46, 11
+_STEP, _MARGIN, _RADIUS, _LIFT, _FONT = 230, 70, 26, 50, 11
 
 
 def as_text(automaton: Automaton) -> str:
@@ -39,7 +39,7 @@ def _name(automaton: Automaton, place: int) -> str:
 
 
 def _label(edge: Edge) -> str:
-    """What is to be heed on the way, in words."""
+    """What is to be heeded on the way, in words."""
     return ", ".join(filter(None, _parts(edge)))
 
 
@@ -53,7 +53,7 @@ def _parts(edge: Edge) -> Iterable[str]:
     if any(edge.untils):
         yield "not past until"
     if edge.greedy:
-        yield "past nothing that a greedy loop takes"
+        yield "a greedy loop goes first"
     if edge.gap_ms is not None:
         yield f"within {edge.gap_ms} ms"
 
@@ -72,7 +72,8 @@ class _Drawing:
         highest = max(self._span(edge) for edge in self._edges)
         self._middle = _MARGIN + _RADIUS + _LIFT * highest
         self._width = 2 * _MARGIN + _STEP * (len(self._places) - 1)
-        self._height = self._middle + 3 * _RADIUS + _LIFT + _MARGIN
+        lowest = max(-self._span(edge) for edge in self._edges)
+        self._height = self._middle + 16 + _LIFT * (2 + max(0, lowest)) + _MARGIN
 
     def svg(self) -> str:
         parts = [self._arc(edge) for edge in self._edges] + [self._state(place) for place in self._places]
@@ -94,30 +95,37 @@ class _Drawing:
         x, y, ends = self._x(place), self._middle, place in (START, END)
         fill = "#e8f0e4" if place == END else "#eef2f7"
         name = escape(_name(self._automaton, place))
-        width = max(2 * _RADIUS, 7 * len(name) + 16)
+        width = 2 * self._half(place)
         return (
             f'<rect x="{x - width // 2}" y="{y - 16}" width="{width}" height="32" rx="{16 if ends else 6}" '
             f'fill="{fill}" stroke="#456"/>'
             f'<text x="{x}" y="{y + 4}" text-anchor="middle">{name}</text>'
         )
 
+    def _half(self, place: int) -> int:
+        """Half the width of a state."""
+        return max(_RADIUS, 4 * len(_name(self._automaton, place)) + 8)
+
     def _arc(self, edge: Edge) -> str:
         """Forwards above the row, the higher the farther; a loop, or a way back, below it."""
         span, y = self._span(edge), self._middle
         a, b = self._x(edge.source), self._x(edge.target)
-        if span > 0:
-            top = y - 16 - _LIFT * span + (_LIFT - 14 if span == 1 else 0)
-            path, text = f"M{a + 8} {y - 16} C{a + 40} {top} {b - 40} {top} {b - 8} {y - 16}", top + (y - 16 - top) // 4
+        if span == 1:
+            left, right = a + self._half(edge.source), b - self._half(edge.target)
+            path, text = f"M{left} {y} L{right} {y}", y
+        elif span > 0:
+            top = y - 16 - _LIFT * span
+            path, text = f"M{a + 6} {y - 16} C{a + 40} {top} {b - 40} {top} {b - 6} {y - 16}", top + (y - 16 - top) // 4
         else:
-            low = y + 16 + _LIFT + _LIFT * -span // 2
-            path, text = f"M{a + 10} {y + 16} C{a + 50} {low} {b - 50} {low} {b - 10} {y + 16}", low - 4
+            low = y + 16 + _LIFT + _LIFT * -span
+            path, text = f"M{a + 10} {y + 16} C{a + 50} {low} {b - 50} {low} {b - 10} {y + 16}", low - (low - y) // 4
         return f'<path d="{path}" fill="none" stroke="#456" marker-end="url(#tip)"/>' + _texts(
             (a + b) // 2, text, list(_parts(edge)), up=span > 0
         )
 
 
 def _texts(x: int, y: int, lines: list[str], up: bool) -> str:
-    first = y - 5 - 13 * (len(lines) - 1) if up else y + 6
+    first = y - 5 - 13 * (len(lines) - 1) if up else y + 16
     return "".join(
         f'<text x="{x}" y="{first + 13 * n}" text-anchor="middle" fill="#345">{escape(line)}</text>'
         for n, line in enumerate(lines)

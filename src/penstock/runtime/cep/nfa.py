@@ -125,6 +125,7 @@ class Nfa:
         self.names = tuple(slot.name for slot in automaton.slots)
         self._order = tuple(self.names.index(name) for name in self.names)
         self._skip: AfterMatchSkipStrategy = spec.skip
+        self._skips = spec.skip.is_skip_strategy()
         self._within_ms = spec.within_ms
         self._starts = starts_of(automaton)
         self._moves: list[tuple[Move, ...]] = []
@@ -224,17 +225,22 @@ class Nfa:
 
     def _emit(self, matching: Matching, done: list[_Finished]) -> list[Found]:
         """Emit what is finished, as the skip strategy has it."""
+        if len(done) > 1:
+            done.sort(key=lambda match: self._rank(matching.buffer, match))
+        if not self._skips:
+            return [self._emitted(matching.buffer, match) for match in done]
         if done:
-            if len(done) > 1:
-                done.sort(key=lambda match: self._rank(matching.buffer, match))
             matching.finished = sorted([*matching.finished, *done], key=itemgetter(0))
         found = []
         while matching.finished and self._is_first(matching):
             match = matching.finished.pop(0)
-            if self._skip.is_skip_strategy():
-                self._void(matching, match)
-            found.append(Found(False, events_of(matching.buffer, match.node, self.names), match.timestamp))
-            matching.buffer.release(match.node)
+            self._void(matching, match)
+            found.append(self._emitted(matching.buffer, match))
+        return found
+
+    def _emitted(self, buffer: SharedBuffer, match: _Finished) -> Found:
+        found = Found(False, events_of(buffer, match.node, self.names), match.timestamp)
+        buffer.release(match.node)
         return found
 
     def _rank(self, buffer: SharedBuffer, match: _Finished) -> Any:
@@ -244,9 +250,7 @@ class Nfa:
 
     def _is_first(self, matching: Matching) -> bool:
         """Whether no partial match is left that began before the first finished one."""
-        if not self._skip.is_skip_strategy() or not matching.partials:
-            return True
-        return matching.partials[0].start >= matching.finished[0].start
+        return not matching.partials or matching.partials[0].start >= matching.finished[0].start
 
     def _void(self, matching: Matching, match: _Finished) -> None:
         path = tuple((self.names[slot], event) for slot, event in matching.buffer.path(match.node))

@@ -132,8 +132,10 @@ class CepOperator(KeyedOperator):
             self._report(self._taken(matching, value, stamp))
         self._report(nfa.advance(matching, until_ms))
         frozen = matching.frozen()
-        if frozen is not None or stored is not None:
-            self._under_way.update(frozen)
+        if frozen is not None:
+            self._under_way.keep(frozen)  # numbers only
+        elif stored is not None:
+            self._under_way.clear()
         store.save()
         deadline = nfa.deadline(matching)
         if deadline < NEVER:

@@ -60,6 +60,13 @@ class PagedValueState(ValueState[Any]):
         page.slots[self._slot][backend.key] = value
         page.dirty = True
 
+    def keep(self, value: Any) -> None:
+        """Update with a value that is known to be immutable, or has been encoded."""
+        backend = self._backend
+        page = backend.page
+        page.slots[self._slot][backend.key] = value
+        page.dirty = True
+
     def clear(self) -> None:
         _drop(self._backend, self._slot)
 

@@ -79,7 +79,5 @@ PATTERNS = Job(
             at_least=True,
         ),
     ),
-    notes=(
-        "Both put logins in order of event time first, in keyed state. For the loops the rate counts matches.",
-    ),
+    notes=("Both put logins in order of event time first, in keyed state. For the loops the rate counts matches.",),
 )

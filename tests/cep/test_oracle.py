@@ -3,13 +3,15 @@
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from penstock.cep import Pattern
 from penstock.core.cep.patterns import PatternSpec
 from penstock.runtime.cep.nfa import Matching, Nfa
 from tests.cep.oracle import Oracle
-from tests.cep.random_patterns import random_pattern, random_stream
+from tests.cep.random_patterns import letters, random_pattern, random_stream
 
 END_MS = 1_000
 THOROUGH = settings.get_current_profile_name() == "thorough"
@@ -83,3 +85,21 @@ def test_the_automaton_agrees_with_brute_force() -> None:
 def test_it_agrees_on_the_smallest_pattern_too(random: Random) -> None:
     """C1, C3: the same with other patterns each time; a failure is shrunk."""
     check(random)
+
+
+@pytest.mark.parametrize("events", [4, 8, 11])
+def test_what_is_kept_grows_as_what_is_reported(events: int) -> None:
+    """C3: every subsequence is a match of a+ with allow_combinations; there is one node for each, and no more."""
+    spec = Pattern.begin("a").one_or_more().allow_combinations().freeze()
+    found, matching, store = match(spec, [("a", moment) for moment in range(events)])
+    assert len(found) == 2**events - 1
+    assert len(matching.buffer.nodes) == len(matching.partials) == 2**events - 1
+    assert len(store) == events
+
+
+def test_events_are_kept_once_and_only_while_somebody_waits() -> None:
+    """C3: a strict pattern keeps what its partial matches need, however long the stream."""
+    spec = Pattern.begin("a").where(letters("a")).times(3).consecutive().freeze()
+    found, matching, store = match(spec, [("a", moment) for moment in range(1_000)])
+    assert len(found) == 998
+    assert (len(store), len(matching.partials), len(matching.buffer.nodes)) == (2, 2, 3)

@@ -136,7 +136,9 @@ class Nfa:
             self._moves.append(moves)
             self._open.append(tuple(i for i in range(count) if not moves[i].ends or _waits(moves[i])))
             self._accepts.append(sum(moves[i].ends and not _waits(moves[i]) for i in range(count)))
-        self._gaps = any(move.gap_ms is not None for moves in self._moves for move in moves)
+        gaps = any(move.gap_ms is not None for moves in self._moves for move in moves)
+        self._gaps = gaps
+        self.timed = gaps or spec.within_ms is not None
         self._context = _Context(self.names, frozenset(names_of(spec.steps)), now)
 
     # -- events -------------------------------------------------------------------------------------

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cmp_to_key
 from itertools import repeat
-from operator import itemgetter
 from typing import Any
 
 from penstock.core.cep.conditions import IterativeCondition, parts
@@ -24,7 +24,7 @@ from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.poison import poisoned
 from penstock.runtime.operators.process import KeyedOperator
 from penstock.runtime.state.backend import EVENT, PROCESSING
-from penstock.runtime.state.handles import PagedListState, PagedMapState, PagedValueState
+from penstock.runtime.state.handles import PagedMapState, PagedValueState
 
 __all__ = ["CepOperator"]
 
@@ -64,8 +64,8 @@ class CepOperator(KeyedOperator):
         self._context = _Context(self)
         # checkpointed
         backend = self._backend
-        self._waiting = PagedListState(backend, "cep:waiting")
-        self._first = PagedValueState(backend, "cep:first")
+        self._waiting = PagedMapState(backend, "cep:waiting")  # (timestamp, how many came before) -> event
+        self._first = PagedValueState(backend, "cep:first")  # (the earliest timestamp, how many came)
         self._under_way = PagedValueState(backend, "cep:matching")
         self._events = PagedMapState(backend, "cep:events")
 
@@ -104,10 +104,10 @@ class CepOperator(KeyedOperator):
         if stamp <= self.current_watermark:
             self._late(value, stamp)
             return
-        self._waiting.add((stamp, value))
-        first = self._first.value()
-        if first is None or stamp < first:
-            self._first.update(stamp)
+        first, count = self._first.value() or (NEVER, 0)
+        self._waiting.put((stamp, count), value)
+        self._first.keep((min(first, stamp), count + 1))
+        if stamp < first:
             self._backend.register(EVENT, stamp)
 
     def _late(self, value: Any, stamp: int) -> None:
@@ -124,21 +124,22 @@ class CepOperator(KeyedOperator):
 
     def _match(self, events: Iterable[tuple[int, Any]], until_ms: int) -> None:
         """Take events of the current key in order, then let time pass."""
-        nfa, store = self._nfa, StateEvents(self._events)
+        nfa, store, timed = self._nfa, StateEvents(self._events), self._nfa.timed
         stored = self._under_way.value()
         matching = Matching.new(store) if stored is None else Matching.thawed(store, stored)
         for stamp, value in events:
-            self._report(nfa.advance(matching, stamp))
+            if timed:
+                self._report(nfa.advance(matching, stamp))
             self._report(self._taken(matching, value, stamp))
-        self._report(nfa.advance(matching, until_ms))
+        if timed:
+            self._report(nfa.advance(matching, until_ms))
         frozen = matching.frozen()
         if frozen is not None:
             self._under_way.keep(frozen)  # numbers only
         elif stored is not None:
             self._under_way.clear()
         store.save()
-        deadline = nfa.deadline(matching)
-        if deadline < NEVER:
+        if timed and (deadline := nfa.deadline(matching)) < NEVER:
             self._backend.register(self._domain, deadline)
 
     def _taken(self, matching: Matching, value: Any, stamp: int) -> list[Found]:
@@ -180,21 +181,30 @@ class CepOperator(KeyedOperator):
 
     def _pass(self, watermark: int) -> None:
         """The watermark has come to events of the current key, or to the end of a partial match's time."""
-        waiting = sorted(self._waiting.get(), key=self._order)
-        ready = [event for event in waiting if event[0] <= watermark]
-        rest = waiting[len(ready) :]
-        if ready:
-            self._waiting.update(rest)
-            self._first.update(rest[0][0] if rest else None)
-        if rest:
-            self._backend.register(EVENT, rest[0][0])
+        waiting = sorted(self._waiting.keys())
+        count = bisect_left(waiting, (watermark + 1,))
+        ready = [(stamp, self._waiting.get((stamp, number))) for stamp, number in waiting[:count]]
+        if count == len(waiting):
+            self._waiting.clear()
+            self._first.clear()
+        else:
+            self._leave(waiting[:count], waiting[count][0])
+        if self._order is not None:
+            ready.sort(key=self._order)
         self._match(ready, watermark)
 
+    def _leave(self, gone: list[tuple[int, int]], first: int) -> None:
+        """Some events are done with; the first of the others is at a moment."""
+        for key in gone:
+            self._waiting.remove(key)
+        self._first.keep((first, self._first.value()[1]))
+        self._backend.register(EVENT, first)
 
-def _order(comparator: Any) -> Callable[[Any], Any]:
-    """By timestamp; events of the same moment as they came, or as a comparator has it."""
+
+def _order(comparator: Any) -> Callable[[Any], Any] | None:
+    """By timestamp, events of the same moment as a comparator has it; None for as they came."""
     if comparator is None:
-        return itemgetter(0)
+        return None
     key = cmp_to_key(getattr(comparator, "compare", comparator))
     return lambda event: (event[0], key(event[1]))
 

@@ -64,3 +64,12 @@ class RuntimeParams:
     what: str
     records: int
     keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class PatternParams:
+    """``records`` events of ``keys`` keys through ``what``: ``by hand``, ``pattern`` or ``loop``."""
+
+    what: str
+    records: int
+    keys: int

@@ -22,6 +22,7 @@ from benchmarks.job_long_list import key_metrics
 from benchmarks.machine import cores
 from benchmarks.model import BATCH_MS, BYTES, RATE, Outcome
 from benchmarks.params import EmptyBatchParams, GrowthParams, LongListParams, SumParams
+from benchmarks.pattern_runtime import patterns
 from benchmarks.penstock_runtime import runtime
 from benchmarks.worker import serve
 from penstock.common import Configuration, Types, WatermarkStrategy
@@ -235,5 +236,6 @@ if __name__ == "__main__":
             "growth": growth,
             "long-list": long_list,
             "runtime": runtime,
+            "patterns": patterns,
         }
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.model import Outcome
-from benchmarks.params import EmptyBatchParams, GrowthParams, LongListParams, RuntimeParams, SumParams
+from benchmarks.params import EmptyBatchParams, GrowthParams, LongListParams, PatternParams, RuntimeParams, SumParams
 
 PARAMS: dict[str, Callable[..., Any]] = {
     "running-sum": SumParams,
@@ -21,6 +21,7 @@ PARAMS: dict[str, Callable[..., Any]] = {
     "growth": GrowthParams,
     "long-list": LongListParams,
     "runtime": RuntimeParams,
+    "patterns": PatternParams,
 }
 
 

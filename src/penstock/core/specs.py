@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.async_function import AsyncFunction, AsyncRetryStrategy
+from penstock.core.cep.functions import PatternProcessFunction
+from penstock.core.cep.patterns import PatternSpec
 from penstock.core.checkpointed import checkpointed_function
 from penstock.core.evictors import Evictor
 from penstock.core.functions import Function, KeyedProcessFunction, ProcessFunction
@@ -25,6 +27,7 @@ __all__ = [
     "FunctionSinkSpec",
     "KeyedProcessSpec",
     "OperatorSpec",
+    "PatternMatchSpec",
     "ProcessSpec",
     "SinkSpec",
     "SourceSpec",
@@ -158,6 +161,21 @@ class AsyncSpec(OperatorSpec):
     capacity: int
     ordered: bool
     retry: AsyncRetryStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class PatternMatchSpec(OperatorSpec):
+    """A pattern looked for in a keyed stream (C1–C3); `comparator` orders events of the same moment."""
+
+    pattern: PatternSpec
+    function: PatternProcessFunction
+    event_time: bool = True
+    late_tag: OutputTag | None = None
+    comparator: Any = None
+
+    @property
+    def is_keyed(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from penstock.testing.harness import (
 )
 from penstock.testing.jobs import collect, local_job
 from penstock.testing.local_host import LocalJob
+from penstock.testing.pattern_harness import PatternHarness
 from penstock.testing.scripted import EVERY_RECORD, PER_RECORD, At, Mark, ScriptedSource, Tick, scripted_stream
 from penstock.testing.transcripts import Transcript, load_transcripts, run_local, run_on_host
 from penstock.testing.window_harness import WindowHarness
@@ -26,6 +27,7 @@ __all__ = [
     "ManualClock",
     "Mark",
     "OneInputHarness",
+    "PatternHarness",
     "ScriptedSource",
     "Snapshot",
     "Tick",

@@ -16,12 +16,14 @@ from penstock.core.specs import (
     FunctionSinkSpec,
     KeyedProcessSpec,
     OperatorSpec,
+    PatternMatchSpec,
     ProcessSpec,
     SinkSpec,
     TimestampsSpec,
     TransformSpec,
     WindowSpec,
 )
+from penstock.runtime.cep.operator import CepOperator
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.asynchronous import AsyncOperator
 from penstock.runtime.operators.base import Operator
@@ -48,6 +50,7 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
     KeyedProcessSpec: KeyedProcessOperator,
     BroadcastSpec: lambda desc, task: (KeyedBroadcastOperator if desc.spec.is_keyed else BroadcastOperator)(desc, task),
     WindowSpec: window_operator,
+    PatternMatchSpec: CepOperator,
     AsyncSpec: AsyncOperator,
     SinkSpec: SinkOperator,
     FunctionSinkSpec: FunctionSinkOperator,

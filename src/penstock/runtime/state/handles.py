@@ -60,6 +60,13 @@ class PagedValueState(ValueState[Any]):
         page.slots[self._slot][backend.key] = value
         page.dirty = True
 
+    def keep(self, value: Any) -> None:
+        """Update with a value that is known to be immutable, or has been encoded."""
+        backend = self._backend
+        page = backend.page
+        page.slots[self._slot][backend.key] = value
+        page.dirty = True
+
     def clear(self) -> None:
         _drop(self._backend, self._slot)
 
@@ -207,11 +214,14 @@ class PagedMapState(MapState[Any, Any]):
         return stored.get(self._backend, key, _ABSENT)
 
     def put(self, key: Any, value: Any) -> None:
+        self.put_encoded(key, encode(value))
+
+    def put_encoded(self, key: Any, item: Any) -> None:
+        """Put a value that has been encoded already."""
         backend = self._backend
         stored: Any = self._table.get(backend.key)
         if stored is None:
             stored = self._table[backend.key] = {}
-        item = encode(value)
         if stored.__class__ is dict:
             stored[key] = item
             if len(stored) > INLINE_ENTRIES and not len(stored) & 255 and all(map(bucketable, stored)):

@@ -1,0 +1,1 @@
+"""Complex event processing: what patterns, conditions and match functions are."""

@@ -1,0 +1,1 @@
+"""Complex event processing: the automaton at work."""

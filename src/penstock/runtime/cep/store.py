@@ -1,0 +1,39 @@
+"""The events of partial matches in keyed state, written when a key is done with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.runtime.codec import decode, encode
+from penstock.runtime.state.handles import PagedMapState
+
+__all__ = ["StateEvents"]
+
+_GONE: Any = object()
+
+
+class StateEvents:
+    """By their number. An event is given out as it was when it came, whatever was done to it since (S7)."""
+
+    def __init__(self, state: PagedMapState) -> None:
+        self._state = state
+        self._new: dict[int, Any] = {}
+        self._gone: list[int] = []
+
+    def add(self, number: int, value: Any) -> None:
+        self._new[number] = encode(value)
+
+    def get(self, number: int) -> Any:
+        stored = self._new.get(number, _GONE)
+        return self._state.get(number) if stored is _GONE else decode(stored)
+
+    def remove(self, number: int) -> None:
+        if self._new.pop(number, _GONE) is _GONE:
+            self._gone.append(number)
+
+    def save(self) -> None:
+        """Bring the state up to date."""
+        for number in self._gone:
+            self._state.remove(number)
+        for number, stored in self._new.items():
+            self._state.put_encoded(number, stored)

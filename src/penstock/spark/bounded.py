@@ -21,6 +21,7 @@ from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
 from penstock.runtime.metrics_book import MetricsBook
+from penstock.runtime.memory import give_back
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
@@ -162,6 +163,7 @@ def _stage(bundle: Bundle, level: int) -> Any:
             context = SparkTaskContext.get()
             assert context is not None
             partition = context.partitionId()
+            give_back()  # this worker may have read a source before
             task = StageTask(plan, level, partition, SystemClock(), RunStart(""))
             try:
                 rows = task.run(from_arrow(batches, partition), SpillStore())

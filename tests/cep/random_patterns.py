@@ -8,8 +8,14 @@ from penstock.cep import AfterMatchSkipStrategy, MalformedPatternException, Patt
 from penstock.common import Time
 
 
-def letters(wanted: str) -> Any:
-    return lambda value: value[0] in wanted
+class letters:
+    """Events that begin with one of some letters."""
+
+    def __init__(self, wanted: str) -> None:
+        self.wanted = wanted
+
+    def __call__(self, value: Any) -> bool:
+        return value[0] in self.wanted
 
 
 def rising(name: str) -> Any:

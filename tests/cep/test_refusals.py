@@ -75,6 +75,10 @@ MALFORMED: list[tuple[Callable[[], Any], str]] = [
     (lambda: a().next(Pattern.begin("b").next("a")).freeze(), "Duplicate pattern name: a"),
     (lambda: a().not_followed_by("a").next("b").freeze(), "Duplicate pattern name: a"),
     (lambda: a().not_followed_by("n").freeze(), "'n': not_followed_by() as the last part of a pattern needs within()"),
+    (
+        lambda: a().not_followed_by("n").next("b").optional().freeze(),
+        "'n': not_followed_by() as the last part",
+    ),
     (lambda: Pattern.begin(a().optional()).one_or_more().freeze(), "a repeated group must take at least one event"),
     (lambda: Pattern.begin(a().not_next("n")).next("b").freeze(), "a group cannot end with a not-pattern: put 'n' be"),
     (

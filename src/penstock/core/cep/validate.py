@@ -27,12 +27,14 @@ def _unique_names(spec: PatternSpec) -> None:
 
 
 def _not_at_the_end(spec: PatternSpec) -> None:
-    last = spec.steps[-1]
-    if isinstance(last, NotStep) and not last.direct and spec.within_ms is None and last.gap_ms is None:
-        raise MalformedPatternException(
-            f"Pattern '{last.name}': not_followed_by() as the last part of a pattern needs within(): "
-            "without it one would have to wait for ever"
-        )
+    for last in reversed(spec.steps):
+        if isinstance(last, Step) and not last.nullable:
+            return
+        if isinstance(last, NotStep) and not last.direct and spec.within_ms is None and last.gap_ms is None:
+            raise MalformedPatternException(
+                f"Pattern '{last.name}': not_followed_by() as the last part of a pattern needs within(): "
+                "without it one would have to wait for ever"
+            )
 
 
 def _limits(spec: PatternSpec) -> None:

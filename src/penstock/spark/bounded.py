@@ -20,8 +20,8 @@ from penstock.core.source import Position
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
-from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.memory import give_back
+from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows

@@ -99,7 +99,7 @@ def _plain(step: Any) -> bool:
 
 
 def _nots_apart(steps: Any) -> bool:
-    """Nots whose letters no other pattern wants, each, like greedy loops, before a pattern that must come, none behind a last loop."""
+    """Nots whose letters no other pattern wants; they and greedy loops come before a pattern that must come."""
     for step, after in zip(steps, [*steps[1:], None], strict=True):
         special = isinstance(step, NotStep) or step.quantifier.greedy
         if special and after is not None and (isinstance(after, NotStep) or after.nullable):

@@ -94,13 +94,15 @@ def _plain(step: Any) -> bool:
     if isinstance(step, NotStep):
         return letters_only and step.gap_ms is None
     how = step.quantifier
-    return letters_only and not step.body and step.gap_ms is None and how.gap_ms is None and not how.greedy
+    plain = not step.body and step.gap_ms is None and how.gap_ms is None
+    return letters_only and plain and not (how.greedy and step.until)
 
 
 def _nots_apart(steps: Any) -> bool:
-    """Nots whose letters no other pattern wants, each before a pattern that must come, none behind a last loop."""
+    """Nots whose letters no other pattern wants; they and greedy loops come before a pattern that must come."""
     for step, after in zip(steps, [*steps[1:], None], strict=True):
-        if isinstance(step, NotStep) and after is not None and (isinstance(after, NotStep) or after.nullable):
+        special = isinstance(step, NotStep) or step.quantifier.greedy
+        if special and after is not None and (isinstance(after, NotStep) or after.nullable):
             return False
     others = {c for s in steps if isinstance(s, Step) for c in (s.where._call.wanted if s.where else "abc")}
     nots = {c for s in steps if isinstance(s, NotStep) and not s.direct for c in s.where._call.wanted}

@@ -9,10 +9,10 @@ FAST := not spark and not cluster and not kill
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
-.PHONY: help demo test check kill bench differential memory setup java lint types fast format rules parity lock clean
+.PHONY: help demo test check kill bench differential cep-parity memory setup java lint types fast format rules parity lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 demo: setup ## the main job on embedded Spark, about a minute
 	@$(WITH_JAVA) $(PY) examples/demo.py $(ARGS)
@@ -30,6 +30,9 @@ differential: setup ## the same programs under PyFlink and Penstock, compared
 
 bench: setup ## benchmarks against the peers
 	@$(WITH_JAVA) $(PY) -m benchmarks $(ARGS)
+
+cep-parity: setup ## random patterns under the real FlinkCEP and ours; ARGS="FOLDER_OF_JARS [N]"
+	@$(WITH_JAVA) $(PY) -m tests.parity.flink_cep.compare $(ARGS)
 
 memory: setup ## BATCH mode with 2 GiB of keyed state in 512 MiB a worker
 	@$(WITH_JAVA) $(PY) -m tests.soak.batch_state $(ARGS)

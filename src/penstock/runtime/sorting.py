@@ -21,8 +21,8 @@ __all__ = ["HeldInput", "RecordSorter", "SortedRecords"]
 
 _BLOCK = 1024
 _BLOCK_BYTES = 64 << 10
-_IN_MEMORY = 6
-"""Decoded records take about so many times the room of their payload."""
+_ENTRY_BYTES = 450
+"""What a held record takes besides its payload, about: it and its place are a dozen small objects."""
 
 _Entry = tuple[tuple[int, int, int, int], int, Any, Any, Any]
 """((key group, hash, timestamp or the smallest, arrival), input, value, timestamp, key)."""
@@ -50,7 +50,7 @@ class RecordSorter:
     """
 
     def __init__(self, budget_bytes: int, max_parallelism: int) -> None:
-        self._budget = budget_bytes // _IN_MEMORY
+        self._budget = budget_bytes
         self._max_parallelism = max_parallelism
         self._held: list[_Entry] = []
         self._size = self._count = 0
@@ -72,7 +72,7 @@ class RecordSorter:
         for place, value, stamp, key in zip(places, values, stamps, keys, strict=False):
             self._held.append(((*place, self._count), index, value, stamp, key))
             self._count += 1
-        self._size += size
+        self._size += size + _ENTRY_BYTES * len(values)
         if self._size > self._budget:
             self._spill()
 

@@ -75,24 +75,26 @@ def through_a_chain(env, draw):
 
 
 class Timers(KeyedProcessFunction):
+    """Compared per key: which of two keys' timers of the same moment fires first is nobody's promise."""
+
     def __init__(self, delay):
         self.delay = delay
 
     def process_element(self, value, ctx: KeyedProcessFunction.Context):
         ctx.timer_service().register_event_time_timer(value[1] + self.delay)
-        yield "record", value, ctx.timer_service().current_watermark()
+        yield ctx.get_current_key(), "record", value, ctx.timer_service().current_watermark()
 
     def on_timer(self, timestamp, ctx: KeyedProcessFunction.OnTimerContext):
-        yield "timer", ctx.get_current_key(), timestamp, ctx.timer_service().current_watermark()
+        yield ctx.get_current_key(), "timer", timestamp, ctx.timer_service().current_watermark()
 
 
-@PROGRAM.stream()
+@PROGRAM.stream(PER_KEY)
 def timers_between_records(env, draw):
     keyed = timed(env, draw, bounded(0.2)).key_by(lambda r: r[0], Types.STRING())
     return keyed.process(Timers(250))
 
 
-@PROGRAM.stream()
+@PROGRAM.stream(PER_KEY)
 def timers_registered_in_the_past(env, draw):
     """They fire at the next advance."""
     keyed = timed(env, draw, WatermarkStrategy.for_monotonous_timestamps()).key_by(lambda r: r[0], Types.STRING())

@@ -95,17 +95,11 @@ class ListState(MergingState[T, Iterable[T]]):
         return iter(self.get())
 
 
-class MapState(State, Generic[K, V]):
-    """A map per key. Large maps are split by hash; a change writes only its part."""
+class _ReadableMap(State, Generic[K, V]):
+    """The reading side of a map."""
 
     @abstractmethod
     def get(self, key: K) -> V | None: ...
-    @abstractmethod
-    def put(self, key: K, value: V) -> None: ...
-    @abstractmethod
-    def put_all(self, dict_value: dict[K, V]) -> None: ...
-    @abstractmethod
-    def remove(self, key: K) -> None: ...
     @abstractmethod
     def contains(self, key: K) -> bool: ...
     @abstractmethod
@@ -119,6 +113,23 @@ class MapState(State, Generic[K, V]):
 
     def __getitem__(self, key: K) -> V | None:
         return self.get(key)
+
+    def __contains__(self, key: K) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.keys())
+
+
+class MapState(_ReadableMap[K, V]):
+    """A map per key. Large maps are split by hash; a change writes only its part."""
+
+    @abstractmethod
+    def put(self, key: K, value: V) -> None: ...
+    @abstractmethod
+    def put_all(self, dict_value: dict[K, V]) -> None: ...
+    @abstractmethod
+    def remove(self, key: K) -> None: ...
 
     def __setitem__(self, key: K, value: V) -> None:
         self.put(key, value)
@@ -126,37 +137,9 @@ class MapState(State, Generic[K, V]):
     def __delitem__(self, key: K) -> None:
         self.remove(key)
 
-    def __contains__(self, key: K) -> bool:
-        return self.contains(key)
 
-    def __iter__(self) -> Iterator[K]:
-        return iter(self.keys())
-
-
-class ReadOnlyBroadcastState(State, Generic[K, V]):
+class ReadOnlyBroadcastState(_ReadableMap[K, V]):
     """What a broadcast stream has told all subtasks, for reading."""
-
-    @abstractmethod
-    def get(self, key: K) -> V | None: ...
-    @abstractmethod
-    def contains(self, key: K) -> bool: ...
-    @abstractmethod
-    def items(self) -> Iterable[tuple[K, V]]: ...
-    @abstractmethod
-    def keys(self) -> Iterable[K]: ...
-    @abstractmethod
-    def values(self) -> Iterable[V]: ...
-    @abstractmethod
-    def is_empty(self) -> bool: ...
-
-    def __getitem__(self, key: K) -> V | None:
-        return self.get(key)
-
-    def __contains__(self, key: K) -> bool:
-        return self.contains(key)
-
-    def __iter__(self) -> Iterator[K]:
-        return iter(self.keys())
 
 
 class BroadcastState(ReadOnlyBroadcastState[K, V]):

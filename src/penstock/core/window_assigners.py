@@ -41,9 +41,17 @@ __all__ = [
     "TimeWindows",
     "TumblingEventTimeWindows",
     "TumblingProcessingTimeWindows",
+    "unstamped",
 ]
 
 _Context = WindowAssigner.WindowAssignerContext
+
+
+def unstamped() -> TimestampError:
+    """The refusal of a record that has no place in event time."""
+    return TimestampError(
+        "a record without a timestamp came to an event-time window: call assign_timestamps_and_watermarks first"
+    )
 
 
 class _OfTime(WindowAssigner):
@@ -61,9 +69,7 @@ class _OfTime(WindowAssigner):
         if not self.event_time:
             return context.get_current_processing_time()
         if timestamp is None:
-            raise TimestampError(
-                "a record without a timestamp came to an event-time window: call assign_timestamps_and_watermarks first"
-            )
+            raise unstamped()
         return timestamp
 
 

@@ -11,7 +11,7 @@ from penstock.core.accumulators import Accumulator
 from penstock.core.clock import Clock
 from penstock.core.errors import ProgramError
 from penstock.core.functions import RuntimeContext
-from penstock.core.job import ChainedOperator, RuntimeSettings
+from penstock.core.job import ChainedOperator, JobPlan, RuntimeSettings, Vertex
 from penstock.core.metrics import MetricGroup
 from penstock.core.state import (
     AggregatingState,
@@ -48,7 +48,7 @@ from penstock.runtime.state.ttl import (
     lifetime,
 )
 
-__all__ = ["Lane", "LiveRuntimeContext", "TaskContext"]
+__all__ = ["Lane", "LiveRuntimeContext", "TaskContext", "split_context"]
 
 Lane = tuple[int, int] | None
 """What a watermark generator watches: a source split (number of the input edge, split), or None for all the rest."""
@@ -93,6 +93,23 @@ class TaskContext:
         if operator.uid not in self.reports:
             self.reports[operator.uid] = OperatorMetrics(operator, self.task_name, self.subtask)
         return self.reports[operator.uid]
+
+
+def split_context(
+    plan: JobPlan, vertex: Vertex, split: int, clock: Clock, send: Callable[[ChunkRow], None]
+) -> TaskContext:
+    """What operators beside a source know: a split takes the place of a subtask, and there is no state."""
+    return TaskContext(
+        vertex.name,
+        split,
+        vertex.parallelism,
+        plan.max_parallelism,
+        split % plan.partitions,
+        vertex.vertex_id,
+        plan.settings,
+        clock,
+        send,
+    )
 
 
 class LiveRuntimeContext(RuntimeContext):

@@ -14,7 +14,7 @@ from penstock.core.specs import SourceSpec, TimestampsSpec
 from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.chunk import DRIVER, METRICS, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps
-from penstock.runtime.context import TaskContext
+from penstock.runtime.context import TaskContext, split_context
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.live import run_to_end
 from penstock.runtime.operators.base import Operator, Timestamps
@@ -120,18 +120,8 @@ def _feed(head: Operator, batch: ReadBatch) -> None:
 def _chain(
     plan: JobPlan, vertex: Vertex, split: int, clock: Clock, info: BatchInfo, send: Callable[[ChunkRow], None]
 ) -> tuple[list[Operator], list[EdgeWriter]]:
-    context = TaskContext(
-        vertex.name,
-        split,
-        vertex.parallelism,
-        plan.max_parallelism,
-        split % plan.partitions,
-        vertex.vertex_id,
-        plan.settings,
-        clock,
-        send,
-        batch=info,
-    )
+    context = split_context(plan, vertex, split, clock, send)
+    context.batch = info
     operators = [_head(vertex.operators[0], context)] + [build_operator(op, context) for op in vertex.operators[1:]]
     return operators, wire_chain(plan, vertex, split, context, operators)
 

@@ -23,7 +23,7 @@ from penstock.core.specs import SourceSpec
 from penstock.core.time import MAX_TIMESTAMP, MIN_TIMESTAMP, MIN_WATERMARK
 from penstock.core.watermark import Watermark
 from penstock.runtime.codec import fix
-from penstock.runtime.context import LiveRuntimeContext, TaskContext
+from penstock.runtime.context import LiveRuntimeContext, split_context
 from penstock.runtime.failures import NO_RECORD, describe, user_failure
 from penstock.runtime.operators.factory import own_spec
 
@@ -219,7 +219,8 @@ class LiveSplit:
         settings = plan.settings
         self.buffer = LiveBuffer(settings.source_buffer_records, settings.object_reuse, first, news)
         self._function = spec.source.function
-        self._context = LiveRuntimeContext(_task(plan, vertex, split, clock), self.desc, keyed=False)
+        task = split_context(plan, vertex, split, clock, lambda row: None)
+        self._context = LiveRuntimeContext(task, self.desc, keyed=False)
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name=f"{self.desc.name} ({split + 1})", daemon=True)
         self._thread.start()
@@ -272,20 +273,6 @@ class LiveSplit:
                 f"Source '{self.desc.name}' (uid {self.desc.uid}) has not returned from run() within {timeout_ms} ms "
                 "of cancel(): it is left behind. Let run() look at a flag that cancel() sets"
             )
-
-
-def _task(plan: JobPlan, vertex: Vertex, split: int, clock: Clock) -> TaskContext:
-    return TaskContext(
-        vertex.name,
-        split,
-        vertex.parallelism,
-        plan.max_parallelism,
-        split % plan.partitions,
-        vertex.vertex_id,
-        plan.settings,
-        clock,
-        lambda row: None,
-    )
 
 
 def _warn(text: str) -> None:

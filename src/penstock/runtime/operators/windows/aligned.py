@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
-from penstock.core.errors import TimestampError
 from penstock.core.functions import TimeDomain
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import WindowSpec
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.core.triggers import EventTimeTrigger, ProcessingTimeTrigger
-from penstock.core.window_assigners import TimeWindows
+from penstock.core.window_assigners import TimeWindows, unstamped
 from penstock.core.window_functions import ProcessWindowFunction
 from penstock.core.windows import TimeWindow
 from penstock.runtime.codec import IMMUTABLE, encode, fix, loads
@@ -25,19 +24,22 @@ from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.windows.contents import CONTENTS
 from penstock.runtime.operators.windows.operator import WindowOperator
 
-__all__ = ["AlignedWindowOperator", "Live", "Table", "TimeWindowOperator", "is_aligned"]
+__all__ = ["AlignedWindowOperator", "Live", "Table", "TimeWindowOperator", "is_aligned", "is_plain"]
 
 
 def is_aligned(spec: WindowSpec) -> bool:
     """Whether a spec is of the kind that this operator serves."""
-    default = EventTimeTrigger if spec.assigner.is_event_time() else ProcessingTimeTrigger
     return (
-        isinstance(spec.assigner, TimeWindows)
+        is_plain(spec)
+        and isinstance(spec.assigner, TimeWindows)
         and type(spec.assigner).assign_windows is TimeWindows.assign_windows
-        and type(spec.trigger) is default
-        and spec.combine is not None
-        and spec.evictor is None
     )
+
+
+def is_plain(spec: WindowSpec) -> bool:
+    """Whether windows keep one accumulator each and fire by the assigner's own trigger."""
+    default = EventTimeTrigger if spec.assigner.is_event_time() else ProcessingTimeTrigger
+    return type(spec.trigger) is default and spec.combine is not None and spec.evictor is None
 
 
 class Live:
@@ -122,18 +124,13 @@ class TimeWindowOperator(WindowOperator):
         try:
             for value, stamp, time_ms, key, page in zip(values, stamps, times, keys, pages, strict=False):
                 if time_ms is None:
-                    raise self._unstamped()
+                    raise unstamped()
                 backend.key, backend.page = key, page
                 place(value, stamp, time_ms, page.slots[slot], key)
         except Exception as error:
             raise user_failure(self.desc.name, self.desc.uid, "A window function", value, error) from error
         self._settle()
         self.flush()
-
-    def _unstamped(self) -> TimestampError:
-        return TimestampError(
-            "a record without a timestamp came to an event-time window: call assign_timestamps_and_watermarks first"
-        )
 
     def _clock_ms(self) -> int:
         """What windows are late by: nothing is late in processing time."""

@@ -10,26 +10,22 @@ from typing import Any
 
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import WindowSpec
-from penstock.core.triggers import EventTimeTrigger, ProcessingTimeTrigger
 from penstock.core.window_assigners import SessionWindows
 from penstock.core.window_functions import ProcessWindowFunction
 from penstock.runtime.codec import IMMUTABLE, encode, loads
 from penstock.runtime.context import TaskContext
-from penstock.runtime.operators.windows.aligned import TimeWindowOperator
+from penstock.runtime.operators.windows.aligned import TimeWindowOperator, is_plain
 
 __all__ = ["SessionWindowOperator", "are_sessions"]
 
 
 def are_sessions(spec: WindowSpec) -> bool:
     """Whether a spec is of the kind that this operator serves."""
-    default = EventTimeTrigger if spec.assigner.is_event_time() else ProcessingTimeTrigger
     return (
-        isinstance(spec.assigner, SessionWindows)
+        is_plain(spec)
+        and isinstance(spec.assigner, SessionWindows)
         and type(spec.assigner).assign_windows is SessionWindows.assign_windows
         and type(spec.assigner).merge_windows is SessionWindows.merge_windows
-        and type(spec.trigger) is default
-        and spec.combine is not None
-        and spec.evictor is None
     )
 
 

@@ -1,9 +1,11 @@
 """The command line on Spark, as a process of its own."""
 
+import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from textwrap import dedent
 
@@ -33,7 +35,8 @@ JOB = """
 
 def _penstock(*args: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "penstock.cli", *args]
-    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, text=True, start_new_session=True, **pipes)
 
 
 def _run_and_interrupt(job: Path, checkpoint: Path) -> list[int]:
@@ -41,11 +44,14 @@ def _run_and_interrupt(job: Path, checkpoint: Path) -> list[int]:
     process = _penstock("run", str(job), "-p", "1", "--checkpoint", str(checkpoint), "--host", "streaming")
     assert process.stdout is not None
     assert process.stderr is not None
+    too_long = threading.Timer(240, os.killpg, (process.pid, signal.SIGKILL))
+    too_long.start()
     # not communicate(): it would forget what readline() has read ahead
     first = process.stdout.readline()
     process.send_signal(signal.SIGINT)
     rest, err = process.stdout.read(), process.stderr.read()
-    process.wait(timeout=60)
+    process.wait()
+    too_long.cancel()
     assert (process.returncode, err) == (130, "Stopped.\n"), err
     assert rest.endswith("went on\n")
     return [int(n) for n in re.findall(r"Seen\(number=(\d+)\)", first + rest)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -29,6 +28,7 @@ from penstock.spark.bundle import Bundle, errors_travel, make_bundle
 from penstock.spark.dependencies import ship
 from penstock.spark.failures import translate
 from penstock.spark.frames import make_frames, own_vertices, union_frames
+from penstock.spark.job_thread import JobThread
 from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
 from penstock.spark.session import get_session
 
@@ -57,8 +57,7 @@ class BoundedJob(JobClient):
         self._book = MetricsBook()
         self._started_ms = self._clock.now_ms()
         self._ended_ms = self._started_ms
-        self._thread = threading.Thread(target=self._run, name=f"penstock-{self._id}", daemon=True)
-        self._thread.start()
+        self._thread = JobThread(self._run, f"penstock-{self._id}")
 
     def _run(self) -> None:
         try:
@@ -95,12 +94,7 @@ class BoundedJob(JobClient):
             self._spark.sparkContext.cancelJobGroup(self._id)
 
     def wait(self) -> JobExecutionResult:
-        try:
-            while self._thread.is_alive():
-                self._thread.join(0.2)
-        except KeyboardInterrupt:
-            self.stop()
-            self._thread.join()
+        self._thread.join_or_stop(self.stop)
         if self._error is not None:
             raise self._error
         return JobExecutionResult(

@@ -33,6 +33,7 @@ from penstock.spark.dependencies import ship
 from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.frames import frame_vertices, union_stream_frames
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
+from penstock.spark.job_thread import JobThread
 from penstock.spark.processor import StageProcessor
 from penstock.spark.rows import SCHEMA, from_arrow
 from penstock.spark.session import get_session
@@ -82,8 +83,7 @@ class StreamingJob(JobClient):
         self._finished = False
         self._stopping = self._cut = False
         self._ran = threading.Event()
-        self._thread = threading.Thread(target=self._supervise, name=f"penstock-{self._id}", daemon=True)
-        self._thread.start()
+        self._thread = JobThread(self._supervise, f"penstock-{self._id}")
 
     def _checkpoint_location(self) -> str:
         given = self._conf.get_string("execution.checkpointing.dir", "")
@@ -279,11 +279,7 @@ class StreamingJob(JobClient):
         self._thread.join()
 
     def wait(self) -> JobExecutionResult:
-        try:
-            while self._thread.is_alive():
-                self._thread.join(0.2)
-        except KeyboardInterrupt:
-            self.stop()
+        self._thread.join_or_stop(self.stop)
         if self._error is not None:
             raise self._error
         return JobExecutionResult(

@@ -17,6 +17,7 @@ from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.execution_config import AUTO_UIDS, AUTO_WATERMARK_INTERVAL, OBJECT_REUSE, global_job_parameters
 from penstock.core.job import JobPlan, RuntimeSettings
 from penstock.core.poison import PoisonPolicy, poison_policy
+from penstock.core.recovery import SAVEPOINT_PATH, Recovery
 from penstock.core.specs import SourceSpec
 from penstock.core.types import TypeInformation
 from penstock.graph.explain import execution_graph_text, job_graph_text, stream_graph_text
@@ -96,6 +97,7 @@ def choose_host(graph: StreamGraph, conf: Configuration) -> str:
     if asked != "auto":
         return asked
     durable = conf.contains_key(CHECKPOINT_DIR) or conf.contains_key("execution.checkpointing.interval")
+    durable = durable or bool(Recovery.of(conf).savepoint)
     return "bounded" if is_batch(graph, conf) or (_bounded(graph) and not durable) else "streaming"
 
 
@@ -166,8 +168,13 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
         )
     plan = compile_job(graph, options)
     if host == "local":
-        return _LocalClient(plan, _local_dependencies(conf))
+        return _LocalClient(plan, _local_dependencies(conf), Recovery.of(conf))
     if host == "bounded":
+        if Recovery.of(conf).savepoint:
+            raise ConfigurationError(
+                f"{SAVEPOINT_PATH} starts a job from a savepoint, which the bounded host cannot: it keeps no state. "
+                "Do not set penstock.host to bounded, nor run in BATCH mode"
+            )
         from penstock.spark.bounded import start_bounded
 
         return start_bounded(plan, conf)
@@ -221,11 +228,11 @@ def append_to_table(table: str, paths: Sequence[str]) -> None:
 class _LocalClient(JobClient):
     """Runs the local host when waited for."""
 
-    def __init__(self, plan: JobPlan, dependencies: PythonDependencies) -> None:
+    def __init__(self, plan: JobPlan, dependencies: PythonDependencies, recovery: Recovery) -> None:
         from penstock.testing.local_host import LocalJob
 
         self._dependencies = dependencies
-        self._job = LocalJob(plan)
+        self._job = LocalJob(plan, savepoint=recovery.savepoint or None, allow_unclaimed=recovery.allow_unclaimed)
         self._status = JobStatus.RUNNING
 
     @property

@@ -37,7 +37,9 @@ class Folder:
     """
 
     def __init__(self, location: str) -> None:
-        local = "://" not in location and not location.startswith("file:")
+        if location.startswith("file:"):
+            location = "/" + location.removeprefix("file:").lstrip("/")
+        local = "://" not in location
         self.location = os.path.abspath(location) if local else location.rstrip("/")
         self._local = local
 

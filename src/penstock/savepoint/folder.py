@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from penstock.core.errors import SavepointError
-from penstock.core.job import JobPlan
 from penstock.runtime.operator_state import gather_union
 from penstock.savepoint.blobs import Blob, blobs_of, split_roots
-from penstock.savepoint.describe import Positions, operator_notes, source_notes, uids_of, vertex_notes
+from penstock.savepoint.describe import Positions, filled, uids_of
 from penstock.savepoint.files import Folder
-from penstock.savepoint.metadata import FileNote, Metadata, versions
+from penstock.savepoint.metadata import FileNote, Metadata, PlanNotes, versions
 
 __all__ = [
     "METADATA",
@@ -73,11 +72,11 @@ class Savepoint:
         return gather_union((blob.key, blob.value) for blob in self.blobs({"list"}))
 
 
-def write_part(path: str, name: str, plan: JobPlan, items: Iterable[tuple[bytes, bytes]]) -> Part:
+def write_part(path: str, name: str, notes: PlanNotes, items: Iterable[tuple[bytes, bytes]]) -> Part:
     """Write what (a part of) the state stores hold into a file."""
     roots: dict[bytes, bytes] = {}
     counts: Counter[tuple[str, str]] = Counter()
-    blobs = _counted(blobs_of(split_roots(items, roots), uids_of(plan)), counts)
+    blobs = _counted(blobs_of(split_roots(items, roots), uids_of(notes)), counts)
     note = Folder(path).write_blobs(f"state/{name}.parquet", blobs)
     return Part(note, roots, counts)
 
@@ -88,7 +87,7 @@ def _counted(blobs: Iterable[Blob], counts: Counter[tuple[str, str]]) -> Iterato
         yield blob
 
 
-def finish_savepoint(path: str, plan: JobPlan, parts: Sequence[Part], moment: Moment) -> Savepoint:
+def finish_savepoint(path: str, notes: PlanNotes, parts: Sequence[Part], moment: Moment) -> Savepoint:
     """Make a savepoint complete. Files without a blob go, so do those of attempts that lost."""
     folder = Folder(path)
     counts: Counter[tuple[str, str]] = Counter()
@@ -99,15 +98,16 @@ def finish_savepoint(path: str, plan: JobPlan, parts: Sequence[Part], moment: Mo
     files = tuple(sorted((p.file for p in parts if p.file.rows), key=lambda f: f.name))
     for name in set(folder.names("state")) - {f.name.partition("/")[2] for f in files}:
         folder.delete(f"state/{name}")
+    full = filled(notes, counts, roots, moment.positions)
     metadata = Metadata(
         uuid.uuid4().hex,
-        plan.name,
+        full.job,
         moment.batch,
         moment.time_ms,
-        plan.max_parallelism,
-        operator_notes(plan, counts),
-        vertex_notes(plan, roots),
-        source_notes(plan, moment.positions),
+        full.max_parallelism,
+        full.operators,
+        full.vertices,
+        full.sources,
         files,
         moment.committed,
         moment.drained,
@@ -127,9 +127,9 @@ def refuse_used(path: str) -> None:
 
 
 def write_savepoint(
-    path: str, plan: JobPlan, stores: Iterable[Iterable[tuple[bytes, bytes]]], moment: Moment
+    path: str, notes: PlanNotes, stores: Iterable[Iterable[tuple[bytes, bytes]]], moment: Moment
 ) -> Savepoint:
     """Write a whole savepoint from the contents of state stores, a file each."""
     refuse_used(path)
-    parts = [write_part(path, f"{number:05d}", plan, items) for number, items in enumerate(stores)]
-    return finish_savepoint(path, plan, parts, moment)
+    parts = [write_part(path, f"{number:05d}", notes, items) for number, items in enumerate(stores)]
+    return finish_savepoint(path, notes, parts, moment)

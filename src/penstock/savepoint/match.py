@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from penstock.core.checkpointed import checkpointed_function
 from penstock.core.errors import SavepointError
 from penstock.core.job import ChainedOperator, JobPlan, Vertex
+from penstock.core.recovery import ALLOW_UNCLAIMED
 from penstock.savepoint.folder import Savepoint
-from penstock.savepoint.metadata import Metadata, OperatorNote, SourceNote
+from penstock.savepoint.metadata import Metadata, OperatorNote
 
-__all__ = ["ALLOW_UNCLAIMED", "DEFAULT_MAX_PARALLELISM", "fit"]
+__all__ = ["DEFAULT_MAX_PARALLELISM", "fit", "pin"]
 
-ALLOW_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
 DEFAULT_MAX_PARALLELISM = 128
 
 _OF_TIME = frozenset({"TimestampsSpec"})
@@ -35,7 +35,8 @@ def fit(plan: JobPlan, savepoint: Savepoint, allow_unclaimed: bool = False) -> J
     if problems:
         listed = "\n".join(f"- {problem}" for problem in problems)
         raise SavepointError(f"The job '{plan.name}' cannot start from {savepoint.path}:\n{listed}")
-    return _pinned(_same_key_groups(plan, savepoint), metadata)
+    pinned = pin(_same_key_groups(plan, savepoint), {s.uid: len(s.splits) for s in metadata.sources})
+    return replace(pinned, settings=replace(plan.settings, first_batch=metadata.batch + 1))
 
 
 # -- state ----------------------------------------------------------------------------------------
@@ -91,15 +92,11 @@ def _unpositioned(plan: JobPlan, metadata: Metadata) -> Iterator[str]:
             )
 
 
-def _pinned(plan: JobPlan, metadata: Metadata) -> JobPlan:
-    """As many splits as the savepoint has positions for."""
-    widths = {v.vertex_id: _width(v, metadata.source(v.uid)) for v in plan.sources}
+def pin(plan: JobPlan, splits: Mapping[str, int]) -> JobPlan:
+    """Sources have as many splits as there are positions for; `splits`: by uid."""
+    widths = {v.vertex_id: splits.get(v.uid, v.parallelism) for v in plan.sources}
     senders = {e.edge_id: widths[v.vertex_id] for v in plan.sources for e in v.out_edges}
     return replace(plan, vertices=tuple(_resized(v, widths.get(v.vertex_id), senders) for v in plan.vertices))
-
-
-def _width(vertex: Vertex, note: SourceNote | None) -> int:
-    return vertex.parallelism if note is None else len(note.splits)
 
 
 def _resized(vertex: Vertex, width: int | None, senders: dict[int, int]) -> Vertex:
@@ -111,8 +108,8 @@ def _same_key_groups(plan: JobPlan, savepoint: Savepoint) -> JobPlan:
     groups = savepoint.metadata.max_parallelism
     if plan.max_parallelism not in (groups, DEFAULT_MAX_PARALLELISM):
         raise SavepointError(
-            f"The job '{plan.name}' has maximum parallelism {plan.max_parallelism}, but {savepoint.path} was taken with "
-            f"{groups}, which is fixed for the life of its state: set it to {groups}"
+            f"The job '{plan.name}' has maximum parallelism {plan.max_parallelism}, but {savepoint.path} was taken "
+            f"with {groups}, which is fixed for the life of its state: set it to {groups}"
         )
     for vertex in plan.vertices:
         if not vertex.is_source and vertex.parallelism > groups:

@@ -20,6 +20,7 @@ __all__ = [
     "FileNote",
     "Metadata",
     "OperatorNote",
+    "PlanNotes",
     "SourceNote",
     "VertexNote",
     "versions",
@@ -33,7 +34,7 @@ _SIGN = "penstock savepoint"
 
 @dataclass(frozen=True, slots=True)
 class OperatorNote:
-    """An operator of the job. `vertex`: uid of the head of its chain; `kind`: its spec; `blobs`: how many of which kind."""
+    """An operator. `vertex`: uid of the head of its chain; `kind`: its spec; `blobs`: how many of each kind."""
 
     uid: str
     name: str
@@ -107,6 +108,24 @@ class FileNote:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanNotes:
+    """What a savepoint says of the plan that it was taken of; kept beside a checkpoint too, as JSON."""
+
+    job: str
+    max_parallelism: int
+    operators: tuple[OperatorNote, ...]
+    vertices: tuple[VertexNote, ...]
+    sources: tuple[SourceNote, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> PlanNotes:
+        return PlanNotes(data["job"], data["max_parallelism"], *_notes(data))
+
+
+@dataclass(frozen=True, slots=True)
 class Metadata:
     """Everything about a savepoint but the state itself.
 
@@ -174,14 +193,20 @@ def _decoded(data: dict[str, Any], where: str) -> Metadata:
         return Metadata(
             **{
                 **data,
-                "operators": tuple(OperatorNote(**op) for op in data["operators"]),
-                "vertices": tuple(map(_vertex, data["vertices"])),
-                "sources": tuple(map(_source, data["sources"])),
+                **dict(zip(("operators", "vertices", "sources"), _notes(data), strict=True)),
                 "files": tuple(FileNote(**file) for file in data["files"]),
             }
         )
     except (KeyError, TypeError) as error:
         raise SavepointError(f"The savepoint is damaged: {where}: {error!r}") from None
+
+
+def _notes(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (
+        tuple(OperatorNote(**op) for op in data["operators"]),
+        tuple(map(_vertex, data["vertices"])),
+        tuple(map(_source, data["sources"])),
+    )
 
 
 def _vertex(data: dict[str, Any]) -> VertexNote:

@@ -1,4 +1,4 @@
-"""A savepoint as rows of a job's first batch: to the subtask, and along the line to the stage, where a uid now lives."""
+"""A savepoint as rows of a job's first batch: to the subtask, and along the line to the stage, where a uid lives."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.stage import StageTask, control_rows, sorted_rows
 from penstock.runtime.state.store import MemoryStore
+from penstock.savepoint.describe import notes_of
 from penstock.savepoint.folder import Moment, Savepoint, write_savepoint
 from penstock.savepoint.match import fit
 from penstock.savepoint.rows import restore_rows
@@ -46,7 +47,7 @@ class LocalJob:
         self.results: dict[str, list[Any]] = {}
         self.metrics: list[dict[str, Any]] = []
         self.book = MetricsBook()
-        self.batch_id = self._first_batch = 0 if self._origin is None else self._origin.metadata.batch + 1
+        self.batch_id = self._first_batch = self.plan.settings.first_batch
         self.finished = self.stopped = False
         self.restarts = 0
         self.progressed = False
@@ -127,7 +128,9 @@ class LocalJob:
         for (vertex_id, split), position in (self._undrained or self._positions).items():
             positions.setdefault(self.plan.vertex(vertex_id).uid, {})[split] = position
         moment = Moment(self.batch_id - 1, self.clock.now_ms(), positions, drained=self._undrained is not None)
-        return write_savepoint(path, self.plan, (store.blobs.items() for store in self._stores.values()), moment)
+        return write_savepoint(
+            path, notes_of(self.plan), (store.blobs.items() for store in self._stores.values()), moment
+        )
 
     def _run_to(self, ends: dict[tuple[int, int], Position], commit: bool = True) -> None:
         self.progressed = ends != self._positions

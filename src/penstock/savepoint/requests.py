@@ -11,7 +11,7 @@ import uuid
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from penstock.core.clock import Clock
+from penstock.core.clock import SystemClock
 from penstock.core.errors import SavepointError
 from penstock.savepoint.files import Folder
 
@@ -49,7 +49,7 @@ def answer_name(ident: str) -> str:
     return f"{REQUESTS}/{ident}.answer.json"
 
 
-def ask(checkpoint: str, request: Request, clock: Clock, answer_ms: int, finish_ms: int) -> str:
+def ask(checkpoint: str, request: Request, clock: SystemClock, answer_ms: int, finish_ms: int) -> str:
     """Ask the job that runs on a checkpoint, and wait for what comes of it: the path of the savepoint, if one was made.
 
     A job that does not begin within `answer_ms` is taken for not running.
@@ -70,7 +70,7 @@ def ask(checkpoint: str, request: Request, clock: Clock, answer_ms: int, finish_
 
 
 def _wait(
-    folder: Folder, ident: str, clock: Clock, limit_ms: int, otherwise: str, final: bool = False
+    folder: Folder, ident: str, clock: SystemClock, limit_ms: int, otherwise: str, final: bool = False
 ) -> dict[str, Any]:
     end_ms = clock.now_ms() + limit_ms
     while True:

@@ -34,12 +34,19 @@ class Inbox:
         self._waiting: deque[Asked] = deque()
         self._seen: set[str] = set()
         self._looked_ms = 0
+        self._closed = False
 
     def put(self, request: Request) -> Future[str]:
         """A request of this process."""
         asked = Asked(request)
         self._waiting.append(asked)
+        if self._closed:
+            self.close()
         return asked.answer
+
+    def peek(self) -> Request | None:
+        """The request whose turn it is, as far as is known; may be called from any thread."""
+        return self._waiting[0].request if self._waiting else None
 
     def first(self) -> Asked | None:
         """The request whose turn it is; it stays until it is done. Files are looked for now and then."""
@@ -55,6 +62,7 @@ class Inbox:
 
     def close(self) -> None:
         """The job has ended: who still waits is told."""
+        self._closed = True
         while self._waiting:
             asked = self._waiting.popleft()
             if not asked.answer.done():

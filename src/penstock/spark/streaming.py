@@ -271,8 +271,8 @@ class StreamingJob(JobClient):
 
     def _say(self) -> None:
         """Tell the planner: to stop, to hold still for a savepoint, to end all sources; and the next timer."""
-        asked = self._inbox.first() if self._released is not None else None
-        drain = asked is not None and asked.request.drain
+        asked = self._inbox.peek() if self._released is not None else None
+        drain = asked is not None and asked.drain
         self._control.write(
             stop=self._stopping, hold=asked is not None and not drain, drain=drain, next_timer_ms=self._due_ms
         )

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
+from penstock.core.clock import SystemClock
 from penstock.core.compat import warn_about_settings, warn_once
 from penstock.core.config import Configuration
 from penstock.core.dependencies import PythonDependencies
@@ -31,6 +32,7 @@ __all__ = [
     "PLAN_ONLY",
     "PlannedOnly",
     "append_to_table",
+    "ask_job",
     "base_configuration",
     "choose_host",
     "default_parallelism",
@@ -223,6 +225,15 @@ def append_to_table(table: str, paths: Sequence[str]) -> None:
     from penstock.spark.tables import append_parquet
 
     append_parquet(spark_session(base_configuration(), 1), table, paths)
+
+
+def ask_job(checkpoint: str, path: str, ends: bool, drain: bool, timeout_s: int) -> str:
+    """Ask the job that runs on a checkpoint for a savepoint, or to end; the savepoint's path, if there is one."""
+    from penstock.savepoint.requests import Request, ask
+
+    whole = os.path.abspath(path) if path and "://" not in path else path  # the job may have been started elsewhere
+    request = Request(whole, ends, drain)
+    return ask(checkpoint, request, SystemClock(), min(60, timeout_s) * 1000, timeout_s * 1000)
 
 
 class _LocalClient(JobClient):

@@ -96,7 +96,10 @@ class Ruled(KeyedBroadcastProcessFunction):
 RULES = MapStateDescriptor("rules")
 
 
-def program(streams: list[list[Event]], variant: Variant = Variant()) -> StreamExecutionEnvironment:
+PLAIN = Variant()
+
+
+def program(streams: list[list[Event]], variant: Variant = PLAIN) -> StreamExecutionEnvironment:
     """The program over these inputs, in one of its forms."""
     env = StreamExecutionEnvironment()
     stream = _input(env, streams, variant)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,6 @@ from tests.savepoint.programs import RESULTS, VARIANTS, Variant, program
 
 Leg = tuple[Variant, int, list[int]]
 """A run: the program as it is written, its parallelism, and the sizes of its batches."""
-
-ADDED = ("added count",)
 
 
 def run_legs(streams: list[list[Event]], legs: list[Leg], options: RuntimeSettings, folder: Path) -> dict[str, Any]:
@@ -116,7 +115,7 @@ def test_operator_state_is_dealt_out_evenly_and_nothing_is_lost(tmp_path: Path) 
     job.run_batch(0)
     again = job.savepoint(str(tmp_path / "two"))
     before, after = (_kept(s) for s in (saved, again))
-    assert sorted(map(repr, sum(before.values(), []))) == sorted(map(repr, sum(after.values(), [])))
+    assert sorted(map(repr, chain(*before.values()))) == sorted(map(repr, chain(*after.values())))
     assert [len(after[s]) for s in range(4)] == [15, 15, 15, 15]
 
 

@@ -50,8 +50,7 @@ def test_state_that_nobody_claims(saved: str) -> None:
 def test_state_that_nobody_claims_is_dropped_if_that_is_allowed(saved: str) -> None:
     job = local_job(counted("total"), 2, savepoint=saved, allow_unclaimed=True)
     job.run()
-    assert sorted(job.results["out"])[-1] == sum(range(10, 20, 3)) + 0 or job.results["out"]
-    assert len(job.results["out"]) == 10, "the source goes on where it stood"
+    assert sorted(job.results["out"])[-3:] == [42, 45, 58], "sums begin anew, the source goes on where it stood"
 
 
 def test_a_position_that_nobody_claims(saved: str) -> None:
@@ -72,8 +71,9 @@ def test_a_source_of_another_kind(saved: str) -> None:
     env = StreamExecutionEnvironment()
     numbers = env.from_source(NumberSequenceSource(0, 9), WatermarkStrategy.no_watermarks(), "n").uid("numbers")
     collect(numbers.key_by(lambda v: v % 3).reduce(lambda a, b: a + b).uid("sum"), "out")
-    assert "- source 'n' (uid numbers) was a CollectionSource and is a NumberSequenceSource, which cannot know" in (
-        refusal(env, saved)
+    assert (
+        "- source 'Source: n' (uid numbers) was a CollectionSource and is a NumberSequenceSource, which cannot know"
+        in (refusal(env, saved))
     )
 
 
@@ -82,7 +82,7 @@ def test_a_source_that_cannot_be_positioned(saved: str) -> None:
     source = DataFrameSource(None, bounded=False)
     frame = env.from_source(source, WatermarkStrategy.no_watermarks(), "frame").uid("numbers")
     collect(frame.key_by(lambda v: v).reduce(lambda a, b: a).uid("sum"), "out")
-    assert "- source 'frame' (uid numbers) cannot be started from a position. Give it another uid" in (
+    assert "- source 'Source: frame' (uid numbers) cannot be started from a position. Give it another uid" in (
         refusal(env, saved)
     )
 
@@ -111,9 +111,7 @@ def test_key_groups_of_the_savepoint_are_taken_over(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_empty_takes_no_savepoint(saved: str) -> None:
     job = local_job(counted())
-    with pytest.raises(
-        SavepointError, match=r"cannot take a savepoint: it is not empty \(it holds metadata.json, state"
-    ):
+    with pytest.raises(SavepointError, match=r"cannot take a savepoint: it is not empty \(it holds metadata"):
         job.savepoint(saved)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import posixpath
 from collections.abc import Collection, Iterable, Iterator
+from hashlib import blake2b
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +29,7 @@ SCHEMA = pa.schema(
     ]
 )
 GROUP_BYTES = 16 << 20
+READ_BYTES = 4 << 20
 
 
 class Folder:
@@ -96,13 +99,13 @@ class Folder:
         system.create_dir(posixpath.dirname(path), recursive=True)
         rows = 0
         with (
-            system.open_output_stream(path) as stream,
-            pq.ParquetWriter(stream, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
+            _Digesting(system.open_output_stream(path)) as stream,
+            pq.ParquetWriter(stream, SCHEMA, compression="zstd") as writer,
         ):
             for part in _groups(blobs):
                 writer.write_table(_table(part))
                 rows += len(part)
-        return FileNote(name, rows, self.size(name) or 0)
+        return FileNote(name, rows, stream.size, stream.digest.hexdigest())
 
     def read_blobs(self, note: FileNote, kinds: Collection[str] | None = None) -> Iterator[Blob]:
         """The blobs of a file; a damaged one is named."""
@@ -113,11 +116,14 @@ class Folder:
             raise self._damaged(note.name, f"has {found} bytes instead of {note.size}")
         system, path = self._open(note.name)
         with system.open_input_file(path) as stream:
+            if _digest(stream) != note.digest:
+                raise self._damaged(note.name, "its checksum does not match")
+            stream.seek(0)
             yield from self._read(stream, note, kinds)
 
     def _read(self, stream: Any, note: FileNote, kinds: Collection[str] | None) -> Iterator[Blob]:
         try:
-            file = pq.ParquetFile(stream, page_checksum_verification=True)
+            file = pq.ParquetFile(stream)
             for group in range(file.num_row_groups):
                 columns = [column.to_pylist() for column in file.read_row_group(group).columns]
                 for row in zip(*columns, strict=True):
@@ -128,6 +134,40 @@ class Folder:
 
     def _damaged(self, name: str, what: str) -> SavepointError:
         return SavepointError(f"The savepoint is damaged: {self.at(name)}: {what}. Restore the file from a copy")
+
+
+class _Digesting(io.RawIOBase):
+    """Passes on what is written, and takes its digest."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__()
+        self._stream, self.size, self.digest = stream, 0, _new_digest()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._stream.write(data)
+        self.digest.update(data)
+        self.size += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+def _new_digest() -> Any:
+    return blake2b(digest_size=16)
+
+
+def _digest(stream: Any) -> str:
+    digest = _new_digest()
+    while data := stream.read(READ_BYTES):
+        digest.update(data)
+    found: str = digest.hexdigest()
+    return found
 
 
 def _groups(blobs: Iterable[Blob]) -> Iterator[list[Blob]]:

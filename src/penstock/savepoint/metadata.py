@@ -100,11 +100,12 @@ class SourceNote:
 
 @dataclass(frozen=True, slots=True)
 class FileNote:
-    """A file of state."""
+    """A file of state; `digest`: BLAKE2b of its bytes, 16 bytes long."""
 
     name: str
     rows: int
     size: int
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,7 @@ class _Upgrade:
         return Start(made, fitted, savepoint)
 
     def _savepoint(self) -> Savepoint | None:
-        """The state of the last committed batch, written inside the checkpoint; without one, what the job began from."""
+        """The state of the last committed batch, written inside the checkpoint; else what the job began from."""
         committed = self.old.batches("commits")
         if not committed:
             return _unfinished(self.old, self.found)

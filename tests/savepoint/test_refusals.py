@@ -176,3 +176,9 @@ def test_a_damaged_file_is_named(saved: str, damage: str) -> None:
 def test_a_plan_that_fits_is_only_pinned(saved: str) -> None:
     plan = local_job(counted(), 2).plan
     assert fit(plan, Savepoint(saved)).vertices == plan.vertices
+
+
+def test_a_job_that_has_not_taken_in_its_savepoint_yet(saved: str, tmp_path: Path) -> None:
+    job = local_job(counted(), savepoint=saved)
+    with pytest.raises(SavepointError, match="has not taken in the savepoint that it starts from: run a batch first"):
+        job.savepoint(str(tmp_path / "two"))

@@ -141,7 +141,9 @@ def test_a_job_is_stopped_rescaled_and_upgraded_and_its_results_are_those_of_one
     after_batches(client, 3)
     client.stop()
 
-    env = build(tmp_path, 1, "two", changed=True)
+    with pytest.raises(SavepointError, match=r"one has progress of its own, so the job 'golden' cannot start from"):
+        build(tmp_path, 2, "one", **{"execution.state-recovery.path": ended}).execute("golden")
+    env = build(tmp_path, 1, "two", changed=True, **{"execution.state-recovery.path": ended})  # goes on all the same
     client = env.execute_async("golden")
     answers: list[str] = []
     asking = threading.Thread(

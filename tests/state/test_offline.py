@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
@@ -23,6 +23,11 @@ from penstock.state import StateEditor, StateView, open_state
 from penstock.testing import ManualClock, collect, local_job
 from tests.savepoint.programs import program
 from tests.savepoint.test_golden_jobs import STREAMS
+
+
+class Odd(NamedTuple):
+    number: int
+
 
 SEEN = ValueStateDescriptor("seen")
 NAMES = ListStateDescriptor("names")
@@ -203,3 +208,15 @@ def test_refusals(view: StateView) -> None:
         pass
     with pytest.raises(SavepointError, match=r"\(uid visits\) has been edited: rename it first"):
         editor.rename("visits", "guests")
+
+
+def test_a_class_that_is_not_at_hand_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = StateEditor.new("odd")
+    with editor.keyed("op") as state:
+        state.set_key(Odd(1))
+        state.get_state(SEEN).update(1)
+    view = editor.write(str(tmp_path / "one"))
+    assert view.keys("op") == [Odd(1)]
+    monkeypatch.delattr("tests.state.test_offline.Odd")
+    with pytest.raises(SavepointError, match=r"a class that is not at hand here: .*Odd.*Make its module importable"):
+        view.keys("op")

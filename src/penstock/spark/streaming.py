@@ -119,7 +119,7 @@ class StreamingJob(JobClient):
             while True:
                 error = self._run_once()
                 if error is None:
-                    ended = self._finished or self._kept_at is not None or not self._stopping
+                    ended = self._finished or self._saved or not self._stopping
                     self._status = JobStatus.FINISHED if ended else JobStatus.CANCELED
                     return
                 delay_ms = self._strategy.next_delay_ms(self._clock.now_ms())
@@ -239,13 +239,14 @@ class StreamingJob(JobClient):
         if asked is None or self._released is None:  # the first batch of a run commits what the last one prepared
             return
         self._say()
-        drained = not asked.request.drain or self._finished
+        drained = not asked.request.drain or self._finished or bool(frame_vertices(self._plan))
         if drained and self._between_batches(query):
             self._answer(asked)
 
     def _answer(self, asked: Asked) -> None:
         request = asked.request
         try:
+            self._refuse_endless(request)
             path = self._write_savepoint(request) if request.path else ""
         except Exception as error:
             self._inbox.done()
@@ -258,6 +259,19 @@ class StreamingJob(JobClient):
         else:
             asked.answer.set_result(path)
         self._say()
+
+    def _refuse_endless(self, request: Request) -> None:
+        frames = frame_vertices(self._plan)
+        if request.drain and frames and not self._finished:
+            raise SavepointError(
+                f"The job '{self._plan.name}' cannot be drained: its source '{frames[0].operators[0].name}' is a "
+                "DataFrame, which cannot be brought to an end. Stop it without draining"
+            )
+
+    @property
+    def _saved(self) -> bool:
+        """Whether the job ends with a savepoint, as was asked of it."""
+        return self._kept_at is not None and bool(self._kept_at[1])
 
     def _write_savepoint(self, request: Request) -> str:
         assert self._released is not None
@@ -272,7 +286,7 @@ class StreamingJob(JobClient):
     def _say(self) -> None:
         """Tell the planner: to stop, to hold still for a savepoint, to end all sources; and the next timer."""
         asked = self._inbox.peek() if self._released is not None else None
-        drain = asked is not None and asked.drain
+        drain = asked is not None and asked.drain and not frame_vertices(self._plan)
         self._control.write(
             stop=self._stopping, hold=asked is not None and not drain, drain=drain, next_timer_ms=self._due_ms
         )

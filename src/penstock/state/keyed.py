@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from penstock.core.errors import SavepointError
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.codec import Encoded, loads
 from penstock.runtime.state.backend import KeyedBackend
@@ -14,7 +16,7 @@ from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.task import store_prefix
 from penstock.savepoint.blobs import Blob
 
-__all__ = ["Entry", "TimerEntry", "entries", "make_backend", "page_keys", "timers"]
+__all__ = ["Entry", "TimerEntry", "entries", "make_backend", "page_keys", "timers", "understandable"]
 
 _EVENT, _PROCESSING = "event time", "processing time"
 
@@ -52,7 +54,20 @@ def _pages(backend: KeyedBackend) -> Iterator[Page]:
     assert isinstance(backend.store, MemoryStore)
     for key, blob in sorted(backend.store.blobs.items()):
         if key[8:9] == b"P":
-            yield Page.decode(_page_id(key), blob, ())
+            with understandable():
+                yield Page.decode(_page_id(key), blob, ())
+
+
+@contextmanager
+def understandable() -> Iterator[None]:
+    """State names the classes of its values; one that is not there here is asked for."""
+    try:
+        yield
+    except (AttributeError, ImportError) as error:
+        raise SavepointError(
+            f"State holds values of a class that is not at hand here: {error}. Make its module importable; if it was "
+            "defined in the script of the job, define it (or import it) in the script that looks at the state"
+        ) from error
 
 
 def _page_id(key: bytes) -> PageId:

@@ -22,7 +22,7 @@ from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import EventTimeSessionWindows
 from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.requests import Request, ask
-from penstock.state import open_state
+from penstock.state import StateEditor, open_state
 
 pytestmark = pytest.mark.spark
 
@@ -167,6 +167,11 @@ def test_a_job_is_stopped_rescaled_and_upgraded_and_its_results_are_those_of_one
         SparkSession.getActiveSession(), "count", "key int, value int", lambda entry: (entry.key, entry.value)
     )
     assert {row.key: row.value for row in frame.collect()} == totals
+    people = SparkSession.getActiveSession().range(5)
+    editor = StateEditor.new("made")
+    editor.bootstrap("op", people, lambda r: r.id, lambda r, s: s.get_state(ValueStateDescriptor("v")).update(r.id * 2))
+    made = editor.write(str(tmp_path / "made")).keyed("op")
+    assert dict(zip(made["key"], made["value"], strict=True)) == {i: 2 * i for i in range(5)}
 
     with pytest.raises(SavepointError, match=r"nobody claims the state of operator 'Map' \(uid marked\)"):
         _without_marks(tmp_path, ended)

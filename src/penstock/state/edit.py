@@ -33,7 +33,14 @@ __all__ = ["KeyedEditor", "StateEditor"]
 class KeyedEditor(LiveRuntimeContext):
     """Keyed state of one operator, as its function sees it: `get_state` and its like give the state of the current key.
 
-    A state with a time to live is asked for with the descriptor that the program uses. See `StateEditor`.
+    A state with a time to live is asked for with the descriptor that the program uses.
+
+    >>> from penstock.datastream.state import ListStateDescriptor
+    >>> with StateEditor.new("visits").keyed("count") as state:
+    ...     state.set_key("ann")
+    ...     state.get_list_state(ListStateDescriptor("names")).add_all(["Ann", "Anna"])
+    ...     list(state.get_list_state(ListStateDescriptor("names")).get())
+    ['Ann', 'Anna']
     """
 
     def __init__(self, note: OperatorNote, backend: KeyedBackend, max_parallelism: int) -> None:

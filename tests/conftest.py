@@ -1,6 +1,7 @@
 """Set-up for all rings. Nothing here may import pyspark: the fast ring runs without it."""
 
 import os
+import signal
 import sys
 
 import pytest
@@ -8,6 +9,10 @@ from hypothesis import settings
 
 SLOW_RINGS = ("spark", "cluster", "kill")
 _jvm_before = pytest.StashKey[bool]()
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # started in the background of a script; tests of Ctrl-C need it, and child processes inherit that it is ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("default", deadline=None)
 settings.register_profile("thorough", deadline=None, max_examples=2_000)

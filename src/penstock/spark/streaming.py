@@ -123,7 +123,8 @@ class StreamingJob(JobClient):
 
     def _run_once(self) -> PenstockError | None:
         """One run of the query; the error it failed with, if it failed."""
-        self._control.write(stop=self._stopping)
+        with self._lock:
+            self._control.write(stop=self._stopping)
         run_id = uuid.uuid4().hex
         self._query, self._finished, self._cut = None, False, False
         self._checkpoint.begin_run()

@@ -19,6 +19,7 @@ from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.live import run_to_end
 from penstock.runtime.operators.base import Operator, Timestamps
 from penstock.runtime.operators.factory import build_operator
+from penstock.runtime.operators.shaped import Shape, source_shape
 from penstock.runtime.state.page import NO_TIMER
 from penstock.runtime.task import wire_chain
 from penstock.runtime.writer import EdgeWriter
@@ -55,11 +56,11 @@ def read_split(
     for writer in writers:
         writer.begin(info.batch_id)
     batches = iter(held) if held is not None else _batches(plan, vertex, split, start, end, clock)
-    count, busy = 0, Stopwatch()
+    count, busy, shape = 0, Stopwatch(), source_shape(vertex.operators[0])
     while (batch := _next(batches, vertex)) is not None:
         count += len(batch[0])
         with busy:
-            _feed(operators[0], batch)
+            _feed(operators[0], batch if shape is None else _shaped(shape, batch))
         yield from rows
         rows.clear()
     for op in operators:
@@ -98,6 +99,12 @@ def _batches(
     if isinstance(vertex.source, FunctionSource):
         return run_to_end(plan, vertex, split, clock)
     return vertex.source.read(split, vertex.parallelism, start, end)
+
+
+def _shaped(shape: Shape, batch: ReadBatch) -> ReadBatch:
+    """The batch with its records in their declared form: timestamp assigners see them so."""
+    values = shape(batch[0])
+    return batch._replace(values=values) if isinstance(batch, MarkedBatch) else (values, batch[1])
 
 
 def _feed(head: Operator, batch: ReadBatch) -> None:

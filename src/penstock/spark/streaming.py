@@ -32,6 +32,7 @@ from penstock.spark.damage import check_state
 from penstock.spark.dependencies import ship
 from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.frames import frame_vertices, union_stream_frames
+from penstock.spark.frozen_frames import freeze_frames
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.job_thread import JobThread
 from penstock.spark.processor import StageProcessor
@@ -57,13 +58,14 @@ class StreamingJob(JobClient):
 
     def __init__(self, plan: JobPlan, conf: Configuration, spark: SparkSession) -> None:
         # configuration
-        self._plan, self._conf, self._spark = plan, conf, spark
-        self._bundle = make_bundle(plan)
+        self._conf, self._spark = conf, spark
         self._id = uuid.uuid4().hex
         self._clock = SystemClock()
         self._scratch = tempfile.mkdtemp(prefix="penstock-")
         self._checkpoint = Checkpoint(spark, self._checkpoint_location())
         self._checkpoint.claim(plan)
+        self._plan = plan = freeze_frames(plan, self._checkpoint.location, conf)
+        self._bundle = make_bundle(plan)
         self._strategy: RestartStrategy = restart_strategy(conf, plan.name)
         # of the job
         self._status = JobStatus.RUNNING

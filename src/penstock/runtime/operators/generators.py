@@ -103,7 +103,8 @@ class _Bounded(_Silent):
 def _largest(timestamps: Sequence[Any]) -> int:
     """The largest timestamp; records without one say nothing about time."""
     try:
-        return max(MIN_TIMESTAMP, max(timestamps))
+        largest: int = max(MIN_TIMESTAMP, max(timestamps))
+        return largest
     except TypeError:
         return max((t for t in timestamps if t is not None), default=MIN_TIMESTAMP)
 

@@ -25,6 +25,7 @@ from penstock.datastream import (
 from penstock.datastream.state import ListStateDescriptor
 from penstock.runtime.live import LiveSplits
 from penstock.testing import LocalJob, collect, local_job
+from tests.effort import examples
 
 NOW = SourceClock(0, 0)
 
@@ -82,7 +83,7 @@ def job_of(source: SourceFunction, parallelism: int = 1, buffer: int = 10) -> Lo
     return local_job(env, parallelism, settings=RuntimeSettings(source_buffer_records=buffer))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.sampled_from(["batch", "lost", "restart"]), max_size=12), st.integers(1, 9))
 def test_batches_thrown_away_and_restarts_change_nothing(steps: list[str], buffer: int) -> None:
     """S3, F1: every number once, in order; nothing is reported as lost."""

@@ -33,6 +33,7 @@ from penstock.runtime.stage import StageTask
 from penstock.testing import KeyedOneInputHarness, OneInputHarness, Snapshot
 from penstock.testing.jobs import collect, local_job
 from penstock.testing.local_host import LocalJob
+from tests.effort import examples
 
 
 class Running(CheckpointedFunction):
@@ -269,7 +270,7 @@ operations = st.one_of(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(operations, max_size=20))
 def test_lists_are_what_was_put_into_them(script: list[Any]) -> None:
     """S3"""

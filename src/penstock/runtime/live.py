@@ -12,7 +12,7 @@ from penstock.core.clock import Clock
 from penstock.core.errors import SourceError, UserFunctionError
 from penstock.core.job import ChainedOperator, JobPlan, Vertex
 from penstock.core.rich import RichFunction
-from penstock.core.source import MarkedBatch, Position, SourceClock
+from penstock.core.source import Lag, MarkedBatch, Position, SourceClock
 from penstock.core.source_function import FunctionSource
 from penstock.core.specs import SourceSpec
 from penstock.runtime.context import LiveRuntimeContext, split_context
@@ -100,14 +100,15 @@ class LiveSplit:
 
     def advance(self, start: Position, limit: int) -> Position:
         """Seal what is there; raises what the function failed with."""
-        end = self.buffer.seal(start.at, limit) if self._state is None else self._sealed(self._state, start)
+        end = self.buffer.seal(start.at, limit) if self._state is None else self._sealed(self._state, start, limit)
         if self._error is not None:
             raise self._error
         return end
 
-    def _sealed(self, state: SourceState, start: Position) -> Position:
-        """All that is there, since state belongs to all that was emitted; the buffer bounds it."""
+    def _sealed(self, state: SourceState, start: Position, limit: int) -> Position:
+        """All that is there, since state belongs to all that was emitted; the buffer is kept as small as the limit."""
         self._ready.wait()
+        self.buffer.narrow(limit)
         with self.buffer.still():
             end = self.buffer.seal(events_at(start), _ALL)
             return Position(start.at, end.ended) if end.at == events_at(start) else state.position(end)
@@ -189,6 +190,13 @@ class LiveSplits:
         running = LiveSplit(self._plan, vertex, split, start, self._clock, self._news, planned)
         self._splits[vertex.vertex_id, split] = running
         return running
+
+    def lag(self, vertex: Vertex, split: int, at: Position, base: Position, now: SourceClock) -> Lag:
+        """How far a position of any source is behind; a function's events wait in its buffer."""
+        if not isinstance(vertex.source, FunctionSource):
+            return vertex.source.lag(split, vertex.parallelism, at, base, now)
+        running = self._splits.get((vertex.vertex_id, split))
+        return Lag() if running is None else Lag(running.buffer.waiting())
 
     def held(self, vertex: Vertex, split: int, start: Position, end: Position) -> Held | None:
         """What a function emitted between two positions; None for a source that can be read from a position."""

@@ -58,6 +58,7 @@ class LiveBuffer(SourceContext):
     def __init__(self, capacity: int, reuse: bool = False, first: int = 0, news: threading.Event | None = None) -> None:
         # configuration
         self._capacity, self._reuse = capacity, reuse
+        self._room = capacity
         self._news = news or threading.Event()
         # of the run
         self._changed = threading.Condition(threading.RLock())
@@ -118,7 +119,7 @@ class LiveBuffer(SourceContext):
         self._news.set()
 
     def _await_room(self) -> None:
-        while len(self._events) >= self._capacity and not self._canceled and self._replay is None:
+        while len(self._events) >= self._room and not self._canceled and self._replay is None:
             self._changed.wait()
 
     def lock(self) -> None:
@@ -157,6 +158,10 @@ class LiveBuffer(SourceContext):
         stop = self._next + len(events)
         self._sealed.append(_Sealed(self._next, stop, _batch(events)))
         self._next = stop
+
+    def narrow(self, limit: int) -> None:
+        """Take at most so many events from here on, and never more than the settings allow."""
+        self._room = max(1, min(limit, self._capacity))
 
     def still(self) -> AbstractContextManager[Any]:
         """Nothing is emitted, and no lock of the function's held, while this is."""

@@ -6,6 +6,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 FAST := not spark and not cluster and not kill
+# Two processes, each with half of the tests; more would gain little over what each of them has to import.
+FAST_RING = $(PY) -m pytest -q -m "$(FAST)" -n 2
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
@@ -17,10 +19,11 @@ help: ## this list
 demo: setup ## the main job on embedded Spark, about a minute
 	@$(WITH_JAVA) $(PY) examples/demo.py $(ARGS)
 
-test: java lint types ## everything: ruff, mypy, all tests
-	@$(WITH_JAVA) $(PY) -m pytest
+test: java lint types ## everything: ruff, mypy, all tests; those with a JVM in one process, which they share
+	@$(FAST_RING)
+	@$(WITH_JAVA) $(PY) -m pytest -m "not ($(FAST))"
 
-check: lint types fast ## ruff, mypy and the tests that need no JVM
+check: lint types fast ## ruff, mypy and the tests that need no JVM, with fewer random examples; under a minute
 
 kill: setup ## fifty kills; writes the log
 	@$(WITH_JAVA) $(PY) -m tests.kill.loop --kills 50 $(ARGS)
@@ -56,7 +59,7 @@ types: setup
 	@$(PY) -m mypy
 
 fast: setup
-	@$(PY) -m pytest -q -m "$(FAST)"
+	@HYPOTHESIS_PROFILE=check $(FAST_RING)
 
 format: setup ## let ruff put the code in order
 	@$(PY) -m ruff check --fix .

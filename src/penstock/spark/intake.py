@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 
 from penstock.core.clock import SystemClock
 from penstock.core.job import JobPlan, Vertex
-from penstock.core.source import Position, SourceClock
+from penstock.core.source import Lag, Position, SourceClock
 from penstock.runtime.chunk import DRIVER, FINISHED, LOST, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.intake import read_split
@@ -45,7 +45,7 @@ class IntakeOptions:
     bundle: Bundle
     run_id: str
     control_path: str
-    batch_records: int
+    limits: dict[str, int]
 
 
 class ControlFile:
@@ -106,6 +106,7 @@ class _Part(InputPartition):
         self.start = self.end = Position(None)
         self.held: bytes | None = None
         self.lost = 0
+        self.lag: Lag | None = None
 
 
 class IntakeReader(DataSourceStreamReader):
@@ -139,7 +140,8 @@ class IntakeReader(DataSourceStreamReader):
             self.stop()
             return start
         plan = self._options.bundle.load()
-        sources = {v.uid: self._advance(v, start["sources"]) for v in own_vertices(plan)}
+        limits = self._options.limits | control.get("limits", {})
+        sources = {v.uid: self._advance(v, start["sources"], limits[v.uid]) for v in own_vertices(plan)}
         if self._base is None:
             self._base = {v.uid: _positions(v, start["sources"]) for v in own_vertices(plan)}
         if not self._ticks(control.get("next_timer_ms")) and sources == start["sources"]:
@@ -158,19 +160,21 @@ class IntakeReader(DataSourceStreamReader):
         self._retry_ms = {} if due_ms is None else {due_ms: now_ms + _RETRY_MS}
         return True
 
-    def _advance(self, vertex: Vertex, known: dict[str, Any]) -> dict[str, Any]:
+    def _advance(self, vertex: Vertex, known: dict[str, Any], limit: int) -> dict[str, Any]:
         now = SourceClock(self._clock.now_ms(), self._started_ms)
-        base = (self._base or {}).get(vertex.uid) or _positions(vertex, known)
+        base = self._begun(vertex, known)
         live = self._running()
         ends = {}
         for name, data in _positions(vertex, known).items():
             start = Position.from_json(data)
             if not start.ended:
-                start = live.advance(
-                    vertex, int(name), start, Position.from_json(base[name]), self._options.batch_records, now
-                )
+                start = live.advance(vertex, int(name), start, Position.from_json(base[name]), limit, now)
             ends[name] = start.to_json()
         return ends
+
+    def _begun(self, vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Where this run of the job began to read a source."""
+        return (self._base or {}).get(vertex.uid) or _positions(vertex, known)
 
     def _running(self) -> LiveSplits:
         """The functions that run by themselves in this process; they are cancelled when Spark ends it."""
@@ -211,7 +215,14 @@ class IntakeReader(DataSourceStreamReader):
             held = self._running().held(vertex, part.split, part.start, part.end)
             if held is not None:
                 part.held, part.lost = dumps(held.batches), held.lost
+            part.lag = self._lag(vertex, part, known)
             yield part
+
+    def _lag(self, vertex: Vertex, part: _Part, known: dict[str, Any]) -> Lag:
+        now = SourceClock(self._clock.now_ms(), self._started_ms)
+        base = Position.from_json(self._begun(vertex, known)[str(part.split)])
+        lag: Lag = self._running().lag(vertex, part.split, part.end, base, now)
+        return lag
 
     def commit(self, end: dict[str, Any]) -> None:
         """Let go of what is held for sources that cannot be read again."""
@@ -246,7 +257,7 @@ class IntakeReader(DataSourceStreamReader):
                 lost = (vertex.operators[0].name, vertex.uid, part.split, part.lost)
                 yield ChunkRow(0, DRIVER, 0, 0, LOST, dumps(lost))
             held = loads(part.held) if part.held is not None else None
-            yield from read_split(plan, vertex, part.split, part.start, part.end, SystemClock(), info, held)
+            yield from read_split(plan, vertex, part.split, part.start, part.end, SystemClock(), info, held, part.lag)
 
 
 def _when_terminated(stop: Callable[[], None]) -> None:

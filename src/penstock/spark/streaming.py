@@ -24,6 +24,7 @@ from penstock.core.errors import DamagedCheckpointError, JobFailedError, Penstoc
 from penstock.core.job import JobPlan
 from penstock.core.restart import RestartStrategy, restart_strategy
 from penstock.core.specs import CollectSpec
+from penstock.runtime.admission import admission, read_by
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.state.page import NO_TIMER
 from penstock.spark.bundle import make_bundle
@@ -32,6 +33,7 @@ from penstock.spark.damage import check_state
 from penstock.spark.dependencies import ship
 from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.frames import frame_vertices, union_stream_frames
+from penstock.spark.frozen_frames import freeze_frames
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.job_thread import JobThread
 from penstock.spark.processor import StageProcessor
@@ -57,13 +59,15 @@ class StreamingJob(JobClient):
 
     def __init__(self, plan: JobPlan, conf: Configuration, spark: SparkSession) -> None:
         # configuration
-        self._plan, self._conf, self._spark = plan, conf, spark
-        self._bundle = make_bundle(plan)
+        self._conf, self._spark = conf, spark
         self._id = uuid.uuid4().hex
         self._clock = SystemClock()
         self._scratch = tempfile.mkdtemp(prefix="penstock-")
         self._checkpoint = Checkpoint(spark, self._checkpoint_location())
         self._checkpoint.claim(plan)
+        self._plan = plan = freeze_frames(plan, self._checkpoint.location, conf)
+        self._bundle = make_bundle(plan)
+        self._admission = admission(plan, conf)
         self._strategy: RestartStrategy = restart_strategy(conf, plan.name)
         # of the job
         self._status = JobStatus.RUNNING
@@ -76,6 +80,7 @@ class StreamingJob(JobClient):
         self.batches = 0
         self.restarts = 0
         self._batch_ms: dict[int, int] = {}
+        self._release_ms = 0
         # of the current run
         self._control = ControlFile(os.path.join(self._scratch, "control.json"))
         self._query: StreamingQuery | None = None
@@ -155,7 +160,7 @@ class StreamingJob(JobClient):
                 self._bundle,
                 run_id,
                 os.path.join(self._scratch, "control.json"),
-                self._conf.get_integer("penstock.batch.max-records", 500_000),
+                self._admission.limits(),
             )
         )
         self._spark.dataSource.register(source)
@@ -230,6 +235,7 @@ class StreamingJob(JobClient):
 
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
         """Called by Spark for every batch; the batch runs inside, by the one action here."""
+        begun_ms = self._clock.now_ms()
         with self._lock:
             if self._ledger.holding:
                 self._release()
@@ -241,18 +247,27 @@ class StreamingJob(JobClient):
             self._held_batch = batch_id
             self._ledger.hold(output)
             self._finished = output.finished
+            output.batch_ms = self._clock.now_ms() - begun_ms
             self._note(output)
         self._ran.set()
 
     def _release(self) -> None:
         self._checkpoint.seal(self._held_batch)
+        begun_ms = self._clock.now_ms()
         self._ledger.release()
+        self._release_ms = self._clock.now_ms() - begun_ms
         self.batches += 1
         self._strategy.note_progress()
 
     def _note(self, output: BatchOutput) -> None:
+        assert output.batch_ms is not None
+        self._admission.note(output.batch_ms + self._release_ms, read_by(self._plan, output.metrics))
         due = min((entry["next_timer_ms"] for entry in output.metrics), default=NO_TIMER)
-        self._control.write(stop=self._stopping, next_timer_ms=None if due == NO_TIMER else due)
+        self._control.write(
+            stop=self._stopping,
+            next_timer_ms=None if due == NO_TIMER else due,
+            limits=self._admission.limits(),
+        )
 
     def _deliver(self, name: str, values: list[Any]) -> None:
         waiting = self._queue(name)
@@ -302,6 +317,7 @@ class StreamingJob(JobClient):
                 "subtasks": self._ledger.book.subtasks(),
                 "batch_ms": list(self._batch_ms.values()),
                 "lost_records": self._ledger.lost_records,
+                "limits": self._admission.limits(),
             }
 
     def results(self, name: str) -> Iterator[Any]:

@@ -326,6 +326,7 @@ def _run_with_python(executable: str) -> None:
 
 
 ONLY_AS_KEYS = {
+    "execution.checkpointing.mode": "AT_LEAST_ONCE",
     "execution.state-recovery.claim-mode": "CLAIM",
     "pipeline.operator-chaining.chain-operators-with-different-max-parallelism": "false",
     "cluster.*": "1",

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from penstock.core.guarantees import Guarantee
+
 __all__ = [
     "CommitRequest",
     "Committer",
@@ -21,6 +23,7 @@ __all__ = [
     "SinkWriter",
     "SupportsCommitter",
     "WriterInitContext",
+    "asked_guarantee",
 ]
 
 
@@ -85,7 +88,20 @@ class Committer(ABC):
 
 
 class Sink(ABC):
-    """Describes a sink; picklable."""
+    """Describes a sink; picklable.
+
+    >>> class Shout(Sink):
+    ...     idempotent = True  # an upsert, say: being given a record twice does no harm
+    ...     def create_writer(self, context):
+    ...         raise NotImplementedError
+    >>> Shout().delivery_guarantee is None
+    True
+    """
+
+    idempotent: bool = False
+    """Whether being given a record again, after a failure, changes nothing: then the path is exactly-once (F7)."""
+    delivery_guarantee: DeliveryGuarantee | None = None
+    """What the user asks of the path to this sink; more than it can give is refused when the job is planned."""
 
     @abstractmethod
     def create_writer(self, context: WriterInitContext) -> SinkWriter: ...
@@ -108,3 +124,15 @@ class DeliveryGuarantee(Enum):
     EXACTLY_ONCE = (0,)
     AT_LEAST_ONCE = (1,)
     NONE = 2
+
+
+def asked_guarantee(sink: Any) -> Guarantee | None:
+    """What a sink's `delivery_guarantee` asks for; NONE asks for nothing.
+
+    >>> class Careful:
+    ...     delivery_guarantee = DeliveryGuarantee.AT_LEAST_ONCE
+    >>> asked_guarantee(Careful())
+    <Guarantee.AT_LEAST_ONCE: 1>
+    """
+    asked = getattr(sink, "delivery_guarantee", None)
+    return Guarantee[asked.name] if asked not in (None, DeliveryGuarantee.NONE) else None

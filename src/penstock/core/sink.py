@@ -32,6 +32,8 @@ class WriterInitContext:
     """Where a writer runs. `attempt_id` is unlike that of every other attempt, so names made of it never clash.
 
     `processing_time_ms` is the time of the batch: the same for all its records, and when the batch's task is repeated.
+    `generation` is the same for as long as batches are numbered on; a job that starts from a savepoint counts anew, in
+    a new one. So batches are told apart by (uid, generation, batch, subtask), also by who sees several jobs' batches.
     """
 
     subtask_index: int
@@ -39,6 +41,8 @@ class WriterInitContext:
     batch_id: int
     attempt_id: str
     processing_time_ms: int = 0
+    uid: str = ""
+    generation: str = ""
 
 
 class SinkWriter(ABC):
@@ -78,7 +82,12 @@ class Committer(ABC):
     """Makes prepared work visible. `commit` is idempotent: after a failure it is asked again."""
 
     @abstractmethod
-    def commit(self, requests: Sequence[CommitRequest]) -> None: ...
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        """Called with all that one batch has prepared for the sink, once the batch is durable."""
+
+    def recover(self, requests: Sequence[CommitRequest]) -> None:
+        """After a restart, with what the last durable batch had prepared: it may have been committed before."""
+        self.commit(requests)
 
     def abandon_older_than(self, age_ms: int, now_ms: int) -> None:
         """Clean up what attempts that lost have left behind, if it is older than `age_ms`."""

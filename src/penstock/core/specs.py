@@ -9,13 +9,14 @@ from typing import Any
 from penstock.core.async_function import AsyncFunction, AsyncRetryStrategy
 from penstock.core.cep.functions import PatternProcessFunction
 from penstock.core.cep.patterns import PatternSpec
-from penstock.core.checkpointed import checkpointed_function
+from penstock.core.checkpointed import checkpoint_listener, checkpointed_function
 from penstock.core.evictors import Evictor
 from penstock.core.functions import Function, KeyedProcessFunction, ProcessFunction
 from penstock.core.guarantees import Guarantee, SinkKind
 from penstock.core.output_tag import OutputTag
 from penstock.core.sink import Sink, SupportsCommitter, asked_guarantee
 from penstock.core.source import Source
+from penstock.core.transactions import GenericWriteAheadSink, TwoPhaseCommitSinkFunction
 from penstock.core.triggers import Trigger
 from penstock.core.watermark import WatermarkStrategy
 from penstock.core.window_functions import ProcessWindowFunction, WindowFunction
@@ -91,7 +92,7 @@ class TransformSpec(OperatorSpec):
 
     @property
     def stateless(self) -> bool:
-        return checkpointed_function(self) is None
+        return checkpointed_function(self) is None and checkpoint_listener(self) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +198,8 @@ class SinkSpec(OperatorSpec):
 
     @property
     def sink_kind(self) -> SinkKind:
+        if isinstance(self.sink, GenericWriteAheadSink):
+            return SinkKind.WRITE_AHEAD
         if isinstance(self.sink, SupportsCommitter):
             return SinkKind.TWO_PHASE
         return SinkKind.IDEMPOTENT if self.sink.idempotent else SinkKind.PLAIN
@@ -214,6 +217,8 @@ class FunctionSinkSpec(OperatorSpec):
 
     @property
     def sink_kind(self) -> SinkKind:
+        if isinstance(self.function, TwoPhaseCommitSinkFunction):
+            return SinkKind.TWO_PHASE
         return SinkKind.IDEMPOTENT if getattr(self.function, "idempotent", False) else SinkKind.PLAIN
 
     @property

@@ -9,7 +9,7 @@ FAST := not spark and not cluster and not kill
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
-.PHONY: help demo test check kill bench differential cep-parity memory setup java lint types fast format rules parity lock clean
+.PHONY: help demo test check kill bench differential cep-parity memory setup java postgres lint types fast format rules parity lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -17,7 +17,7 @@ help: ## this list
 demo: setup ## the main job on embedded Spark, about a minute
 	@$(WITH_JAVA) $(PY) examples/demo.py $(ARGS)
 
-test: java lint types ## everything: ruff, mypy, all tests
+test: java postgres lint types ## everything: ruff, mypy, all tests
 	@$(WITH_JAVA) $(PY) -m pytest
 
 check: lint types fast ## ruff, mypy and the tests that need no JVM
@@ -47,6 +47,9 @@ $(READY): pyproject.toml requirements-dev.lock scripts/ensure_venv.sh
 
 java:
 	@scripts/ensure_java.sh >/dev/null
+
+postgres:
+	@scripts/ensure_postgres.sh >/dev/null
 
 lint: setup
 	@$(PY) -m ruff check .

@@ -41,6 +41,7 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
     TimeDomain,
 )
+from penstock.datastream.connectors import JdbcConnectionOptions, JdbcExecutionOptions
 from penstock.datastream.connectors.file_system import (
     FileCompactor,
     FileCompactStrategy,
@@ -301,6 +302,17 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
             lambda: FileSource.for_record_stream_format(StreamFormat.text_line_format(), "x").set_split_assigner(
                 FileSplitAssignerProvider.locality_aware_split_assigner()
             ),
+        ),
+        "JdbcConnectionOptions.with_driver_name": (
+            lambda: (
+                JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
+                .with_url("jdbc:sqlite:x")
+                .with_driver_name("com.mysql.jdbc.Driver")
+                .build()
+            ),
+        ),
+        "JdbcExecutionOptions.with_batch_interval_ms": (
+            lambda: JdbcExecutionOptions.builder().with_batch_interval_ms(200),
         ),
         "OrcBulkWriters.hadoop_config": (lambda: OrcBulkWriters.for_row_type(DataTypes.ROW(), None, hadoop),),
         "OrcBulkWriters.writer_properties": (lambda: OrcBulkWriters.for_row_type(DataTypes.ROW(), hadoop),),

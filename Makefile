@@ -11,7 +11,7 @@ FAST_RING = $(PY) -m pytest -q -m "$(FAST)" -n 2
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
-.PHONY: help demo test check kill bench differential cep-parity memory setup java lint types fast format rules parity lock clean
+.PHONY: help demo test check kill bench differential cep-parity memory setup java postgres lint types fast format rules parity lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ help: ## this list
 demo: setup ## the main job on embedded Spark, about a minute
 	@$(WITH_JAVA) $(PY) examples/demo.py $(ARGS)
 
-test: java lint types ## everything: ruff, mypy, all tests; those with a JVM in one process, which they share
+test: java postgres lint types ## everything: ruff, mypy, all tests; those with a JVM in one process, which they share
 	@$(FAST_RING)
 	@$(WITH_JAVA) $(PY) -m pytest -m "not ($(FAST))"
 
@@ -50,6 +50,9 @@ $(READY): pyproject.toml requirements-dev.lock scripts/ensure_venv.sh
 
 java:
 	@scripts/ensure_java.sh >/dev/null
+
+postgres:
+	@scripts/ensure_postgres.sh >/dev/null
 
 lint: setup
 	@$(PY) -m ruff check .

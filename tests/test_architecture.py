@@ -37,11 +37,12 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "cli": frozenset({"click"}),
 }
 
-# allowed inside functions only: execute() meets its host late, only Parquet and ORC need Arrow, only Avro fastavro
+# allowed inside functions only: execute() meets its host late, only Parquet and ORC need Arrow, only Avro fastavro,
+# only PostgreSQL psycopg
 LATE: dict[str, frozenset[str]] = {
     "api": frozenset({"launch"}),
     "cli": frozenset({"launch"}),
-    "connectors": frozenset({"pyarrow", "fastavro"}),
+    "connectors": frozenset({"pyarrow", "fastavro", "psycopg"}),
 }
 
 

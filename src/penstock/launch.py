@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from penstock.core.checkpointing import CheckpointingMode
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.compat import warn_about_settings, warn_once
 from penstock.core.config import Configuration
 from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.execution_config import AUTO_UIDS, AUTO_WATERMARK_INTERVAL, OBJECT_REUSE, global_job_parameters
+from penstock.core.guarantees import Guarantee
 from penstock.core.job import JobPlan, RuntimeSettings
 from penstock.core.poison import PoisonPolicy, poison_policy
 from penstock.core.specs import SourceSpec
@@ -23,6 +26,8 @@ from penstock.graph.explain import execution_graph_text, job_graph_text, stream_
 from penstock.graph.plan_json import plan_json
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
+from penstock.plan.guarantees import MODE as CHECKPOINT_MODE
+from penstock.plan.guarantees import guarantees_text
 from penstock.runtime.dependencies import dependencies_at_hand
 
 __all__ = [
@@ -45,6 +50,8 @@ CONF_VARIABLE = "PENSTOCK_CONF"
 
 PLAN_ONLY = "penstock.plan-only"
 """Set by `penstock plan`: the program is left at its first `execute()`."""
+
+_LOG = logging.getLogger("penstock.job")
 
 CHECKPOINT_DIR = "execution.checkpointing.dir"
 RUNTIME_MODE = "execution.runtime-mode"
@@ -143,7 +150,19 @@ def plan_options(
     )
     chaining = conf.get_boolean("pipeline.operator-chaining.enabled", True)
     auto_uids = conf.get_boolean(AUTO_UIDS, True)
-    return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings, auto_uids)
+    asked = _asked_guarantee(conf)
+    return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings, auto_uids, asked)
+
+
+def _asked_guarantee(conf: Configuration) -> Guarantee | None:
+    """What the mode of checkpoints asks for, if it was set; its default asks for nothing (F7)."""
+    mode = conf.get_string(CHECKPOINT_MODE, "")
+    if not mode:
+        return None
+    if mode.upper() not in CheckpointingMode.__members__:
+        names = ", ".join(CheckpointingMode.__members__)
+        raise ConfigurationError(f"{CHECKPOINT_MODE} must be one of {names}, got {mode!r}")
+    return Guarantee[mode.upper()]
 
 
 def _poison(conf: Configuration) -> PoisonPolicy:
@@ -165,6 +184,7 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
             f"{RUNTIME_MODE} BATCH runs on the bounded host: do not set penstock.host to streaming"
         )
     plan = compile_job(graph, options)
+    _LOG.info(guarantees_text(graph))
     if host == "local":
         return _LocalClient(plan, _local_dependencies(conf))
     if host == "bounded":
@@ -184,11 +204,12 @@ def _local_dependencies(conf: Configuration) -> PythonDependencies:
 
 
 def explain(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:
-    """The three graphs as text (G1)."""
+    """The three graphs and the guarantees as text (G1, F7)."""
     host = choose_host(graph, conf)
     options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
     job = compile_job_graph(graph, options)
-    return "\n\n".join((stream_graph_text(graph), job_graph_text(job), execution_graph_text(job)))
+    texts = (stream_graph_text(graph), job_graph_text(job), execution_graph_text(job), guarantees_text(graph))
+    return "\n\n".join(texts)
 
 
 def execution_plan(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -84,7 +85,7 @@ def run(job: str, args: tuple[str, ...], **options: Any) -> None:
       penstock run job.py --checkpoint /data/ckpt --conf penstock.batch.max-records=100000
       penstock run job.py --master spark://host:7077 -- -p "for the job"
     """
-    with _settings(_given(**options)), _interruptible() as interrupted:
+    with _settings(_given(**options)), _summary(), _interruptible() as interrupted:
         _run(job, args)
     if interrupted:
         click.echo("Stopped.", err=True)
@@ -94,7 +95,7 @@ def run(job: str, args: tuple[str, ...], **options: Any) -> None:
 @main.command(context_settings=PASS_ON)
 @_job
 def plan(job: str, args: tuple[str, ...], **options: Any) -> None:
-    """Show a job's stream graph, job graph and execution graph.
+    """Show a job's stream graph, job graph, execution graph and guarantees.
 
     The program is run up to its first execute(); nothing is read, no Spark is started.
 
@@ -139,6 +140,20 @@ def _settings(given: dict[str, str]) -> Iterator[None]:
         os.environ.pop(CONF_VARIABLE)
         if before is not None:
             os.environ[CONF_VARIABLE] = before
+
+
+@contextmanager
+def _summary() -> Iterator[None]:
+    """Shows what is logged about the job when it starts: the guarantee of each path (F7)."""
+    logger, handler = logging.getLogger("penstock.job"), logging.StreamHandler()
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
 
 
 @contextmanager

@@ -96,6 +96,8 @@ NO_EFFECT: dict[str, str] = {
     ),
     "FileSink.with_bucket_check_interval": _ROLLED,
     "FileSourceBuilder.set_split_assigner": "Spark places the tasks that read",
+    "JdbcConnectionOptions.with_driver_name": "the address says which driver is used, and it is Python's",
+    "JdbcExecutionOptions.with_batch_interval_ms": "rows are written at the latest when their micro-batch ends",
     "OrcBulkWriters.hadoop_config": _HADOOP,
     "OrcBulkWriters.writer_properties": "of ORC's own orc.compress, orc.stripe.size and orc.row.index.stride are known",
     "ParquetBulkWriters.hadoop_config": _HADOOP,

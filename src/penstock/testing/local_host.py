@@ -96,10 +96,10 @@ class LocalJob:
         saved = {key: dict(store.blobs) for key, store in self._stores.items()}
         try:
             output = BatchOutput(self._line(ends))
+            self.ledger.hold(output)
         except BaseException:
             self._restore(saved)
             raise
-        self.ledger.hold(output)
         if not commit:
             self._restore(saved)
             self.ledger.drop()

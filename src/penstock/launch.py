@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock.core.checkpointing import CheckpointingMode
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
+from penstock.core.clock import SystemClock
 from penstock.core.compat import warn_about_settings, warn_once
 from penstock.core.config import Configuration
 from penstock.core.dependencies import PythonDependencies
@@ -20,6 +21,7 @@ from penstock.core.execution_config import AUTO_UIDS, AUTO_WATERMARK_INTERVAL, O
 from penstock.core.guarantees import Guarantee
 from penstock.core.job import JobPlan, RuntimeSettings
 from penstock.core.poison import PoisonPolicy, poison_policy
+from penstock.core.recovery import SAVEPOINT_PATH, Recovery
 from penstock.core.specs import SourceSpec
 from penstock.core.types import TypeInformation
 from penstock.graph.explain import execution_graph_text, job_graph_text, stream_graph_text
@@ -35,6 +37,7 @@ __all__ = [
     "PLAN_ONLY",
     "PlannedOnly",
     "append_to_table",
+    "ask_job",
     "base_configuration",
     "choose_host",
     "default_parallelism",
@@ -103,6 +106,7 @@ def choose_host(graph: StreamGraph, conf: Configuration) -> str:
     if asked != "auto":
         return asked
     durable = conf.contains_key(CHECKPOINT_DIR) or conf.contains_key("execution.checkpointing.interval")
+    durable = durable or bool(Recovery.of(conf).savepoint)
     return "bounded" if is_batch(graph, conf) or (_bounded(graph) and not durable) else "streaming"
 
 
@@ -186,8 +190,13 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
     plan = compile_job(graph, options)
     _LOG.info(guarantees_text(graph))
     if host == "local":
-        return _LocalClient(plan, _local_dependencies(conf))
+        return _LocalClient(plan, _local_dependencies(conf), Recovery.of(conf))
     if host == "bounded":
+        if Recovery.of(conf).savepoint:
+            raise ConfigurationError(
+                f"{SAVEPOINT_PATH} starts a job from a savepoint, which the bounded host cannot: it keeps no state. "
+                "Do not set penstock.host to bounded, nor run in BATCH mode"
+            )
         from penstock.spark.bounded import start_bounded
 
         return start_bounded(plan, conf)
@@ -239,14 +248,23 @@ def append_to_table(table: str, paths: Sequence[str]) -> None:
     append_parquet(spark_session(base_configuration(), 1), table, paths)
 
 
+def ask_job(checkpoint: str, path: str, ends: bool, drain: bool, timeout_s: int) -> str:
+    """Ask the job that runs on a checkpoint for a savepoint, or to end; the savepoint's path, if there is one."""
+    from penstock.savepoint.requests import Request, ask
+
+    whole = os.path.abspath(path) if path and "://" not in path else path  # the job may have been started elsewhere
+    request = Request(whole, ends, drain)
+    return ask(checkpoint, request, SystemClock(), min(60, timeout_s) * 1000, timeout_s * 1000)
+
+
 class _LocalClient(JobClient):
     """Runs the local host when waited for."""
 
-    def __init__(self, plan: JobPlan, dependencies: PythonDependencies) -> None:
+    def __init__(self, plan: JobPlan, dependencies: PythonDependencies, recovery: Recovery) -> None:
         from penstock.testing.local_host import LocalJob
 
         self._dependencies = dependencies
-        self._job = LocalJob(plan)
+        self._job = LocalJob(plan, savepoint=recovery.savepoint or None, allow_unclaimed=recovery.allow_unclaimed)
         self._status = JobStatus.RUNNING
 
     @property

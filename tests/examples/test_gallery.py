@@ -23,7 +23,7 @@ from tests.examples.windows import WINDOWS
 
 ROOT = Path(__file__).parents[2]
 CASES = [*PATTERNS, *WINDOWS]
-SCRIPTS = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+SCRIPTS = sorted(path.stem for path in (ROOT / "examples").glob("*.py") if path.stem != "demo")
 USE_CASES = 18
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.example)
@@ -78,7 +78,7 @@ def test_all_examples_in_one_job_on_spark(host: str) -> None:
         agree(case, {name: list(client.results(f"{case.example}/{name}")) for name in names[case]})
 
 
-@pytest.mark.parametrize("script", [name for name in SCRIPTS if name not in ("demo", "outage")])
+@pytest.mark.parametrize("script", [name for name in SCRIPTS if name != "outage"])
 def test_an_example_runs_alone_from_anywhere(script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P2: by the command line, in a folder that is not ours and from which nothing of ours can be imported."""
     monkeypatch.chdir(tmp_path)
@@ -92,7 +92,7 @@ def test_an_example_runs_alone_from_anywhere(script: str, tmp_path: Path, monkey
 
 def test_every_example_is_tested_and_listed() -> None:
     """U: all use cases, each in the list with its number, and nothing else in the folder."""
-    assert sorted({case.example for case in CASES} | {"demo", "outage"}) == SCRIPTS
+    assert sorted({case.example for case in CASES} | {"outage"}) == SCRIPTS
     listed = re.findall(r"^\| ([\d ]+)\| \[(\w+)\.py\]\(\w+\.py\) \|", (ROOT / "examples/README.md").read_text(), re.M)
     assert sorted(name for _, name in listed) == SCRIPTS
     assert {int(number) for numbers, _ in listed for number in numbers.split()} == set(range(1, USE_CASES + 1))
@@ -101,6 +101,6 @@ def test_every_example_is_tested_and_listed() -> None:
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_an_example_says_what_it_is_and_fits_on_a_page(script: str) -> None:
     text = (ROOT / "examples" / f"{script}.py").read_text(encoding="utf-8")
-    assert script == "demo" or re.match(r'"""U\d+( with a pattern)?: ', text)
-    assert script == "demo" or f"penstock run examples/{script}.py" in text
-    assert len(text.splitlines()) <= (110 if script != "demo" else 400)
+    assert re.match(r'"""U\d+( with a pattern)?: ', text)
+    assert f"penstock run examples/{script}.py" in text
+    assert len(text.splitlines()) <= 110

@@ -48,7 +48,7 @@ class Comparison:
         return f"{self.vehicle} at {self.second} s: unit {self.unit.kmh}, phone {self.phone.kmh} km/h"
 
 
-def generated(vehicles: int = 3, seconds: int = 900, seed: int = 8) -> tuple[list[Reading], list[Reading]]:
+def generated(vehicles: int = 3, seconds: int = 720, seed: int = 8) -> tuple[list[Reading], list[Reading]]:
     """What unit and phone send, each in order of arrival; a few readings come later than they may."""
     random, unit, phone = Random(seed), [], []
     for vehicle, second in ((f"car-{v}", s) for s in range(seconds) for v in range(vehicles)):

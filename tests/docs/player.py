@@ -101,7 +101,9 @@ class Player:
 
     def _compare(self, block: Block, expected: str, found: str) -> None:
         flags = doctest.ELLIPSIS
-        assert _CHECKER.check_output(expected, found, flags), f"{self._where(block)} gave\n{found}instead of\n{expected}"
+        assert _CHECKER.check_output(expected, found, flags), (
+            f"{self._where(block)} gave\n{found}instead of\n{expected}"
+        )
 
 
 def _commands(text: str) -> Iterator[tuple[str, str]]:

@@ -1,15 +1,17 @@
 """The guide does what it says: every snippet is run, its output compared; links lead somewhere; translations keep step."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from scripts.pictures import FOLDER, pictures
 from tests.docs.pages import ROOT, Block, blocks, headings, links, pages
 from tests.docs.player import play
 
 GUIDE, ZH = ROOT / "docs" / "guide", ROOT / "docs" / "zh"
-TRANSLATIONS = [(ROOT / "README.md", ZH / "README.md"), (GUIDE / "ideas.md", ZH / "ideas.md")]
+TRANSLATIONS = [(GUIDE / "ideas.md", ZH / "ideas.md")]
 SPARK_HOSTS = ("bounded", "streaming")
 
 
@@ -70,10 +72,33 @@ def _without_comments(block: Block) -> str:
     return re.sub(r"(?m) *# .*$", "", block.text)
 
 
-@pytest.mark.parametrize(("page", "translation"), TRANSLATIONS, ids=lambda page: _name(page) if ZH in page.parents else "")
+@pytest.mark.parametrize(("page", "translation"), TRANSLATIONS, ids=lambda page: page.stem)
 def test_a_translation_keeps_step(page: Path, translation: Path) -> None:
     """The same headings at the same places, the same snippets, the same pictures, and Chinese in between."""
     assert [h.split()[0] for h in headings(translation)] == [h.split()[0] for h in headings(page)]
     assert _code(translation) == _code(page)
     assert [Path(link).name for link in links(translation)] == [Path(link).name for link in links(page)]
     assert all(re.search(r"[\u4e00-\u9fff]", heading) for heading in headings(translation)[1:])
+
+
+@pytest.mark.parametrize("name", sorted(pictures()))
+def test_pictures_are_what_the_jobs_draw(name: str) -> None:
+    """`make pictures` draws them anew."""
+    assert (FOLDER / name).read_text(encoding="utf-8") == pictures()[name]
+
+
+def test_every_page_is_in_the_site() -> None:
+    listed = set(re.findall(r"^ +- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    assert {_name(page) for page in pages()} <= listed
+
+
+def _named_in_the_reference() -> list[str]:
+    written = [page.read_text(encoding="utf-8") for page in (GUIDE / "reference").glob("*.md")]
+    return sorted(name for text in written for name in re.findall(r"^::: (\S+)$", text, re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", _named_in_the_reference())
+def test_names_of_the_reference_exist_and_say_what_they_are(name: str) -> None:
+    where, _, what = name.rpartition(".")
+    found = getattr(import_module(where), what, None) or import_module(name)
+    assert (found.__doc__ or "").strip()

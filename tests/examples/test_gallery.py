@@ -67,7 +67,7 @@ def test_all_examples_in_one_job_on_spark(host: str) -> None:
     conf = {
         "penstock.host": host,
         "penstock.watermark.per-record": "true",
-        "penstock.batch.max-records": 700,
+        "penstock.batch.max-records": 2_000,
         "restart-strategy.type": "none",
     }
     env = StreamExecutionEnvironment(Configuration(conf)).set_parallelism(2)

@@ -1,4 +1,4 @@
-"""The guide does what it says: every snippet is run, its output compared; links lead somewhere; translations keep step."""
+"""The guide does what it says: snippets are run, outputs compared, links lead somewhere, translations keep step."""
 
 import re
 from importlib import import_module

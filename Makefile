@@ -15,7 +15,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 demo: setup ## the main job on embedded Spark, about a minute
-	@$(WITH_JAVA) $(PY) examples/demo.py $(ARGS)
+	@$(WITH_JAVA) $(PY) -m penstock.cli demo $(ARGS)
 
 test: java lint types ## everything: ruff, mypy, all tests
 	@$(WITH_JAVA) $(PY) -m pytest

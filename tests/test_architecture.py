@@ -24,6 +24,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "testing": frozenset({"core", "connectors", "plan", "runtime", "api"}),
     "cli": frozenset({"api"}),
     "launch": frozenset({"core", "graph", "connectors", "api", "plan", "runtime", "spark", "testing"}),
+    "demo": FACADES,  # a user's program that ships with the package
     "_version": frozenset(),
     "__init__": frozenset(),
     **{facade: frozenset({"core", "connectors", "api"}) for facade in FACADES},
@@ -37,10 +38,11 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "cli": frozenset({"click"}),
 }
 
-# allowed inside functions only: execute() meets its host late, only Parquet and ORC need Arrow, only Avro fastavro
+# allowed inside functions only: execute() meets its host late, only Parquet and ORC need Arrow, only Avro fastavro,
+# only a terminal rich
 LATE: dict[str, frozenset[str]] = {
     "api": frozenset({"launch"}),
-    "cli": frozenset({"launch"}),
+    "cli": frozenset({"launch", "demo", "rich"}),
     "connectors": frozenset({"pyarrow", "fastavro"}),
 }
 

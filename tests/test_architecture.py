@@ -46,14 +46,9 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
 # only PostgreSQL psycopg, only a terminal rich
 LATE: dict[str, frozenset[str]] = {
     "api": frozenset({"launch"}),
-<<<<<<< HEAD
     "cli": frozenset({"launch", "demo", "rich"}),
-    "connectors": frozenset({"pyarrow", "fastavro", "psycopg"}),
-=======
-    "cli": frozenset({"launch"}),
     "state": frozenset({"launch"}),
-    "connectors": frozenset({"pyarrow", "fastavro"}),
->>>>>>> savepoint
+    "connectors": frozenset({"pyarrow", "fastavro", "psycopg"}),
 }
 
 

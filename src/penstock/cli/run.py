@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -55,25 +54,11 @@ def run(
       penstock run job.py --checkpoint /data/new --from-savepoint /data/saved/monday
     """
     said = {**given(**options), **savepoints.start_settings(from_savepoint, allow_unclaimed_state)}
-    with settings(said), _summary(), interruptible() as interrupted, progress_of(progress, plain):
+    with settings(said), interruptible() as interrupted, progress_of(progress, plain):
         run_job(job, args)
     if interrupted:
         click.echo("Stopped.", err=True)
         sys.exit(INTERRUPTED)
-
-
-@contextmanager
-def _summary() -> Iterator[None]:
-    """Shows what is logged about the job when it starts: the guarantee of each path (F7)."""
-    logger, handler = logging.getLogger("penstock.job"), logging.StreamHandler()
-    before = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ FAST := not spark and not cluster and not kill
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
-.PHONY: help demo test check kill bench differential cep-parity memory setup java postgres lint types fast format rules parity lock clean
+.PHONY: help demo test check kill soak bench differential cep-parity memory setup java postgres lint types fast format rules parity lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -22,8 +22,11 @@ test: java postgres lint types ## everything: ruff, mypy, all tests
 
 check: lint types fast ## ruff, mypy and the tests that need no JVM
 
-kill: setup ## fifty kills; writes the log
+kill: setup postgres ## fifty kills; writes the log; ARGS="--kills 200"
 	@$(WITH_JAVA) $(PY) -m tests.kill.loop --kills 50 $(ARGS)
+
+soak: setup ## half an hour at a fixed rate with kills; writes a table; ARGS="--minutes 3"
+	@$(WITH_JAVA) $(PY) -m tests.soak.steady $(ARGS)
 
 differential: setup ## the same programs under PyFlink and Penstock, compared
 	@$(WITH_JAVA) $(PY) -m differential $(ARGS)

@@ -32,7 +32,7 @@ from tests.soak.job import GROUPS, KEYS, PARALLELISM, WINDOW_MS, SoakOptions
 MIB = 1 << 20
 GROWTH = 1.5
 LONG_ENOUGH = 600.0
-_KILLS = (("Python worker", 6), ("driver", 2), ("driver and JVM", 2))
+_KILLS = {"Python worker": 6, "driver": 2, "driver and JVM": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,7 @@ class Soak:
 
     def _kill(self) -> None:
         assert self._driver is not None
-        names, weights = zip(*_KILLS, strict=True)
-        (what,) = self.chance.choices(names, weights)
+        (what,) = self.chance.choices(list(_KILLS), list(_KILLS.values()))
         if what == "Python worker":
             workers = python_workers(self._driver.pid)
             if not workers:
@@ -166,7 +165,7 @@ class Soak:
             last = max((f for f in (self.options.checkpoint / "commits").glob("*") if f.name.isdigit()), key=_number)
             offset = json.loads((self.options.checkpoint / "offsets" / last.name).read_text().splitlines()[2])
             splits = [split["at"] for splits in offset["sources"].values() for split in splits.values()]
-            return self.options.records - sum(splits)
+            return self.options.records - int(sum(splits))
         return self.options.records
 
 
@@ -217,7 +216,7 @@ def growth(samples: Sequence[Sample]) -> dict[str, float]:
 
 
 def _times(before: Sequence[Sample], after: Sequence[Sample], name: str) -> float:
-    return median(getattr(s, name) for s in after) / max(1, median(getattr(s, name) for s in before))
+    return float(median(getattr(s, name) for s in after) / max(1, median(getattr(s, name) for s in before)))
 
 
 def report(soak: Soak, seconds: float, wrong: Sequence[str], seed: int) -> Iterable[str]:
@@ -228,8 +227,8 @@ def report(soak: Soak, seconds: float, wrong: Sequence[str], seed: int) -> Itera
     yield ""
     now = datetime.datetime.now(datetime.UTC)
     yield f"- {now:%Y-%m-%d %H:%M} UTC, seed {seed}, {seconds / 60:.0f} minutes, {versions()}"
-    yield f"- {options.records:,} records at {options.per_second:,} a second; {PARALLELISM} subtasks; {KEYS:,} keys that"
-    yield f"  keep ten records each, counts per {GROUPS} groups and window of {WINDOW_MS // 1000} s, exactly-once to files"
+    yield f"- {options.records:,} records at {options.per_second:,} a second; {PARALLELISM} subtasks; {KEYS:,} keys"
+    yield f"  that keep ten records, counts per {GROUPS} groups and window of {WINDOW_MS // 1000} s, exactly-once to files"
     killed = ", ".join(f"{name} {count}" for name, count in sorted(soak.kills.items()))
     yield f"- killed: {killed or 'nobody'}; **output: {'; '.join(wrong) or 'right, every window once'}**"
     yield "- last third of the run against the second: " + ", ".join(f"{n} ×{t:.2f}" for n, t in grown.items())

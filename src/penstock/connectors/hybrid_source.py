@@ -32,6 +32,11 @@ class HybridSourceBuilder:
 def _checked(source: Source) -> Source:
     if not isinstance(source, Source):
         raise TypeError(f"HybridSource takes a Source, got {type(source).__name__}")
+    if source.moving_start:
+        raise ProgramError(
+            f"HybridSource: {type(source).__name__} starts at a place that depends on the moment, which would move "
+            "when the job goes on from a checkpoint: give it offsets, or let it start from the earliest"
+        )
     return source
 
 

@@ -72,6 +72,8 @@ class Source(ABC):
     bounded: bool = True
     replayable: bool = True
     """Whether what lies between two positions can be read again; else a path from here is at-most-once (F7)."""
+    moving_start: bool = False
+    """Whether `initial` depends on the moment: then a job's first batch only notes what it says (F11)."""
 
     @abstractmethod
     def split_count(self, parallelism: int, one_batch: bool) -> int:

@@ -1,5 +1,6 @@
 """Set-up for all rings. Nothing here may import pyspark: the fast ring runs without it."""
 
+import signal
 import sys
 
 import pytest
@@ -9,6 +10,10 @@ from tests.effort import PROFILE, examples
 
 SLOW_RINGS = ("spark", "cluster", "kill")
 _jvm_before = pytest.StashKey[bool]()
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # started in the background of a script; tests of Ctrl-C need it, and child processes inherit that it is ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(PROFILE, deadline=None, max_examples=examples(100))
 settings.load_profile(PROFILE)

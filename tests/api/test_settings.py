@@ -41,6 +41,7 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
     TimeDomain,
 )
+from penstock.datastream.connectors import JdbcConnectionOptions, JdbcExecutionOptions
 from penstock.datastream.connectors.file_system import (
     FileCompactor,
     FileCompactStrategy,
@@ -309,6 +310,17 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
                 FileSplitAssignerProvider.locality_aware_split_assigner()
             ),
         ),
+        "JdbcConnectionOptions.with_driver_name": (
+            lambda: (
+                JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
+                .with_url("jdbc:sqlite:x")
+                .with_driver_name("com.mysql.jdbc.Driver")
+                .build()
+            ),
+        ),
+        "JdbcExecutionOptions.with_batch_interval_ms": (
+            lambda: JdbcExecutionOptions.builder().with_batch_interval_ms(200),
+        ),
         "OrcBulkWriters.hadoop_config": (lambda: OrcBulkWriters.for_row_type(DataTypes.ROW(), None, hadoop),),
         "OrcBulkWriters.writer_properties": (lambda: OrcBulkWriters.for_row_type(DataTypes.ROW(), hadoop),),
         "ParquetBulkWriters.hadoop_config": (lambda: ParquetBulkWriters.for_row_type(DataTypes.ROW(), hadoop),),
@@ -333,6 +345,7 @@ def _run_with_python(executable: str) -> None:
 
 
 ONLY_AS_KEYS = {
+    "execution.checkpointing.mode": "AT_LEAST_ONCE",
     "execution.state-recovery.claim-mode": "CLAIM",
     "pipeline.operator-chaining.chain-operators-with-different-max-parallelism": "false",
     "cluster.*": "1",

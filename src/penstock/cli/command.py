@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -16,6 +17,7 @@ import click
 
 from penstock._version import __version__
 from penstock.api.errors import PenstockError
+from penstock.cli import savepoints
 from penstock.cli.script import last_line_of, run_script, script_traceback
 
 __all__ = ["main"]
@@ -69,9 +71,15 @@ def _job(command: Any) -> Any:
     return command
 
 
+savepoints.register(main)
+
+
 @main.command(context_settings=PASS_ON)
+@savepoints.start_options
 @_job
-def run(job: str, args: tuple[str, ...], **options: Any) -> None:
+def run(
+    job: str, args: tuple[str, ...], from_savepoint: str | None, allow_unclaimed_state: bool, **options: Any
+) -> None:
     """Run a job.
 
     JOB is a Python program that ends with env.execute(). Options that are not listed here go to the
@@ -83,8 +91,10 @@ def run(job: str, args: tuple[str, ...], **options: Any) -> None:
       penstock run job.py -p 4
       penstock run job.py --checkpoint /data/ckpt --conf penstock.batch.max-records=100000
       penstock run job.py --master spark://host:7077 -- -p "for the job"
+      penstock run job.py --checkpoint /data/new --from-savepoint /data/saved/monday
     """
-    with _settings(_given(**options)), _interruptible() as interrupted:
+    start = savepoints.start_settings(from_savepoint, allow_unclaimed_state)
+    with _settings({**_given(**options), **start}), _summary(), _interruptible() as interrupted:
         _run(job, args)
     if interrupted:
         click.echo("Stopped.", err=True)
@@ -94,7 +104,7 @@ def run(job: str, args: tuple[str, ...], **options: Any) -> None:
 @main.command(context_settings=PASS_ON)
 @_job
 def plan(job: str, args: tuple[str, ...], **options: Any) -> None:
-    """Show a job's stream graph, job graph and execution graph.
+    """Show a job's stream graph, job graph, execution graph and guarantees.
 
     The program is run up to its first execute(); nothing is read, no Spark is started.
 
@@ -139,6 +149,20 @@ def _settings(given: dict[str, str]) -> Iterator[None]:
         os.environ.pop(CONF_VARIABLE)
         if before is not None:
             os.environ[CONF_VARIABLE] = before
+
+
+@contextmanager
+def _summary() -> Iterator[None]:
+    """Shows what is logged about the job when it starts: the guarantee of each path (F7)."""
+    logger, handler = logging.getLogger("penstock.job"), logging.StreamHandler()
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
 
 
 @contextmanager

@@ -19,6 +19,8 @@ class DataFrameSource(Source):
     makes the frame when the job starts.
     """
 
+    positionable = False
+
     def __init__(self, frame: Any, bounded: bool) -> None:
         self._frame = frame
         self.bounded = bounded

@@ -102,7 +102,7 @@ def _stretch(bundle: Bundle, vertex_id: int, run_id: str) -> Any:
 
 def _batch(plan: JobPlan, vertex_id: int, run_id: str, batches: Iterator[pa.RecordBatch]) -> Iterator[ChunkRow]:
     first = next(batches, None)
-    info = BatchInfo(run_id, batch_id(), _time_of(first))
+    info = BatchInfo(run_id, plan.settings.first_batch + batch_id(), _time_of(first))
     yield from control_rows(plan, info)
     records = map(rows_of, map(_untimed, chain([first] if first is not None else [], batches)))
     yield from read_split(plan, plan.vertex(vertex_id), 0, Position(0), Position(0), SystemClock(), info, records)

@@ -28,6 +28,8 @@ from penstock.runtime.codec import dumps, loads
 from penstock.runtime.intake import read_split
 from penstock.runtime.live import LiveSplits
 from penstock.runtime.stage import control_rows
+from penstock.savepoint.folder import Savepoint
+from penstock.savepoint.rows import page_rows, subtask_rows
 from penstock.spark.bundle import Bundle, errors_travel
 from penstock.spark.frames import batch_id, frame_vertices, own_vertices
 from penstock.spark.offsets import offset
@@ -46,6 +48,7 @@ class IntakeOptions:
     run_id: str
     control_path: str
     limits: dict[str, int]
+    savepoint: Savepoint | None = None
 
 
 class ControlFile:
@@ -96,7 +99,11 @@ def intake_source(options: IntakeOptions) -> type[DataSource]:
 
 
 class _Part(InputPartition):
-    """A stretch of one split (none if `vertex` is None); the first of a batch brings the control rows too."""
+    """A stretch of one split (none if `vertex` is None); the first of a batch brings the control rows too.
+
+    In the first batch of a job that starts from a savepoint that one `restores` what belongs to subtasks, and others
+    bring a `file` of pages each.
+    """
 
     def __init__(self, info: BatchInfo) -> None:
         self.info = info
@@ -107,6 +114,8 @@ class _Part(InputPartition):
         self.held: bytes | None = None
         self.lost = 0
         self.lag: Lag | None = None
+        self.file: int | None = None
+        self.restores = False
 
 
 class IntakeReader(DataSourceStreamReader):
@@ -125,7 +134,18 @@ class IntakeReader(DataSourceStreamReader):
     # -- planning, on the driver ------------------------------------------------------------------
 
     def initialOffset(self) -> dict[str, Any]:
-        return offset(0, {})
+        savepoint = self._options.savepoint
+        if savepoint is None:
+            return offset(0, {})
+        known = {note.uid: note for note in savepoint.metadata.sources}
+        return offset(
+            0,
+            {
+                v.uid: {str(s): p.to_json() for s, p in enumerate(known[v.uid].splits)}
+                for v in own_vertices(self._options.bundle.load())
+                if v.uid in known
+            },
+        )
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable()
@@ -139,6 +159,10 @@ class IntakeReader(DataSourceStreamReader):
         if control.get("stop"):
             self.stop()
             return start
+        if control.get("hold"):
+            return start
+        if control.get("drain"):
+            return self._drained(start)
         plan = self._options.bundle.load()
         limits = self._options.limits | control.get("limits", {})
         sources = {v.uid: self._advance(v, start["sources"], limits[v.uid]) for v in own_vertices(plan)}
@@ -148,6 +172,16 @@ class IntakeReader(DataSourceStreamReader):
             return start
         self._announced = True
         return offset(start["tick"] + 1, sources)
+
+    def _drained(self, start: dict[str, Any]) -> dict[str, Any]:
+        """The last batch of a job that is to end: it reads nothing, but every source ends (F4)."""
+        self.stop()
+        plan = self._options.bundle.load()
+        sources = {
+            v.uid: {name: {**at, "ended": True} for name, at in _positions(v, start["sources"]).items()}
+            for v in own_vertices(plan)
+        }
+        return start if sources == start["sources"] else offset(start["tick"] + 1, sources)
 
     def _ticks(self, due_ms: int | None) -> bool:
         """Whether a batch is wanted though no data came: the first one, and one for timers that are due (T11).
@@ -193,12 +227,25 @@ class IntakeReader(DataSourceStreamReader):
         plan = self._options.bundle.load()
         info = BatchInfo(self._options.run_id, -1, self._clock.now_ms())
         known, ends = start["sources"], end["sources"]
+        restores = self._options.savepoint is not None and start["tick"] == 0
+        if restores:  # sources that had ended say so again
+            known = {uid: {n: {**p, "ended": False} for n, p in splits.items()} for uid, splits in known.items()}
         parts = [p for v in own_vertices(plan) for p in self._split_parts(v, known.get(v.uid, {}), ends, info)]
         parts = parts or [_Part(info)]
         parts[0].control = True
+        if restores:
+            parts[0].restores = True
+            parts += self._file_parts(info)
         ended = all(p["ended"] for splits in ends.values() for p in splits.values())
         parts[0].finished = ended and not frame_vertices(plan)
         return parts
+
+    def _file_parts(self, info: BatchInfo) -> Iterator[_Part]:
+        assert self._options.savepoint is not None
+        for number in range(len(self._options.savepoint.metadata.files)):
+            part = _Part(info)
+            part.file = number
+            yield part
 
     def _split_parts(
         self, vertex: Vertex, known: dict[str, Any], ends: dict[str, Any], info: BatchInfo
@@ -244,9 +291,14 @@ class IntakeReader(DataSourceStreamReader):
             yield from to_arrow(self._rows(plan, partition), plan.partitions)
 
     def _rows(self, plan: JobPlan, part: _Part) -> Iterator[ChunkRow]:
-        info = part.info._replace(batch_id=batch_id())
+        info = part.info._replace(batch_id=plan.settings.first_batch + batch_id())
+        savepoint = self._options.savepoint
         if part.control:
             yield from control_rows(plan, info)
+        if part.restores and savepoint is not None:
+            yield from subtask_rows(plan, savepoint)
+        if part.file is not None and savepoint is not None:
+            yield from page_rows(plan, savepoint, savepoint.metadata.files[part.file])
         if part.finished:
             yield ChunkRow(0, DRIVER, 0, 0, FINISHED, b"")
         if part.vertex is not None:

@@ -100,6 +100,13 @@ class TimestampsOperator(Operator):
             if watch.active_ms is None and self._idle_ms is not None:
                 watch.active_ms = self.task.batch.processing_time_ms
 
+    def resume(self) -> None:
+        for move in self._valve.settle():
+            self._forward(move)
+
+    def sleeps(self, input_sleeps: bool) -> bool:
+        return self._valve.asleep
+
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         stamped: Timestamps
         try:

@@ -19,6 +19,7 @@ from penstock._version import __version__
 from penstock.api.errors import PenstockError
 from penstock.cli import savepoints
 from penstock.cli.script import last_line_of, run_script, script_traceback
+from penstock.cli.supervise import supervise_option, supervised
 
 __all__ = ["main"]
 
@@ -76,9 +77,15 @@ savepoints.register(main)
 
 @main.command(context_settings=PASS_ON)
 @savepoints.start_options
+@supervise_option
 @_job
 def run(
-    job: str, args: tuple[str, ...], from_savepoint: str | None, allow_unclaimed_state: bool, **options: Any
+    job: str,
+    args: tuple[str, ...],
+    from_savepoint: str | None,
+    allow_unclaimed_state: bool,
+    supervise: bool,
+    **options: Any,
 ) -> None:
     """Run a job.
 
@@ -92,8 +99,12 @@ def run(
       penstock run job.py --checkpoint /data/ckpt --conf penstock.batch.max-records=100000
       penstock run job.py --master spark://host:7077 -- -p "for the job"
       penstock run job.py --checkpoint /data/new --from-savepoint /data/saved/monday
+      penstock run job.py --checkpoint /data/ckpt --supervise
     """
     start = savepoints.start_settings(from_savepoint, allow_unclaimed_state)
+    if supervise:
+        with _settings({**_given(**options), **start}):
+            sys.exit(supervised(job, args))
     with _settings({**_given(**options), **start}), _summary(), _interruptible() as interrupted:
         _run(job, args)
     if interrupted:

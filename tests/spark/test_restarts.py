@@ -1,4 +1,4 @@
-"""Restart strategies at work: failures are counted and reported; a job that fails on every try ends with the last (F3)."""
+"""Restart strategies at work: failures are counted; a job that fails on every try ends with the last error (F3)."""
 
 from pathlib import Path
 from typing import Any

@@ -18,7 +18,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 demo: setup ## the main job on embedded Spark, about a minute
-	@$(WITH_JAVA) $(PY) examples/demo.py $(ARGS)
+	@$(WITH_JAVA) $(PY) -m penstock.cli demo $(ARGS)
 
 test: java postgres lint types ## everything: ruff, mypy, all tests; those with a JVM in one process, which they share
 	@$(FAST_RING)

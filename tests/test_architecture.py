@@ -25,6 +25,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "testing": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "api"}),
     "cli": frozenset({"api"}),
     "launch": frozenset({"core", "graph", "connectors", "api", "plan", "runtime", "savepoint", "spark", "testing"}),
+    "demo": FACADES,  # a user's program that ships with the package
     "_version": frozenset(),
     "__init__": frozenset(),
     **{facade: frozenset({"core", "connectors", "api"}) for facade in FACADES},
@@ -40,10 +41,10 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
 }
 
 # allowed inside functions only: execute() meets its host late, only Parquet and ORC need Arrow, only Avro fastavro,
-# only PostgreSQL psycopg
+# only PostgreSQL psycopg, only a terminal rich
 LATE: dict[str, frozenset[str]] = {
     "api": frozenset({"launch"}),
-    "cli": frozenset({"launch"}),
+    "cli": frozenset({"launch", "demo", "rich"}),
     "connectors": frozenset({"pyarrow", "fastavro", "psycopg"}),
 }
 

@@ -1,7 +1,6 @@
 """The command line, without a JVM."""
 
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -353,4 +352,3 @@ def test_a_plan_passes_the_programs_own_handlers() -> None:
     from penstock.launch import PlannedOnly
 
     assert not issubclass(PlannedOnly, Exception)
-    assert pickle.loads(pickle.dumps(PlannedOnly("x"))).text == "x"

@@ -67,6 +67,19 @@ def test_what_the_target_leaves_is_shared_by_those_who_want_it() -> None:
     assert 400_000 <= held.limits()["a"] <= 500_000
 
 
+def test_batches_without_records_change_nothing() -> None:
+    """F13: also beside a source that is allowed next to nothing."""
+    held = Admission({"a": WIDE, "b": SourceLimit(7, 1 << 40)}, 1000)
+    for _ in range(2):
+        held.note(2_000, {("a", 0): (1_000, 0), ("b", 0): (7, 0)})
+    before = held.limits()
+    for _ in range(5):
+        held.note(50, {})
+    assert held.limits() == before
+    assert before["b"] == 7
+    assert before["a"] >= 450
+
+
 def test_bytes_bound_a_batch_as_well() -> None:
     """F13: by the largest records of late."""
     held = Admission({"s": SourceLimit(500_000, 1_000_000)}, 0)

@@ -1,5 +1,6 @@
 """Restart strategies at work: failures are counted; a job that fails on every try ends with the last error (F3)."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +58,16 @@ def test_failures_that_were_overcome_are_reported(tmp_path: Path) -> None:
     result = client_of("exponential-delay", Failing(tmp_path / "note", 2)).wait()
     assert (result.restarts, result.metrics["failures"]) == (2, 2)
     assert result.metrics["last_failure"].endswith("ValueError: try 2")
+
+
+def test_a_job_that_waits_for_its_restart_can_be_stopped(tmp_path: Path) -> None:
+    """F3, P8: at once, though the wait is an hour."""
+    conf = {"penstock.host": "streaming", "restart-strategy.type": "fixed-delay"}
+    env = StreamExecutionEnvironment(Configuration({**conf, "restart-strategy.fixed-delay.delay": "1 h"}))
+    env.set_parallelism(1).from_collection([1]).map(Failing(tmp_path / "note", 99)).add_sink(lambda v: None)
+    client = env.execute_async()
+    while client.status is not JobStatus.RESTARTING:
+        threading.Event().wait(0.05)
+    client.stop()
+    assert client.status is JobStatus.CANCELED
+    assert client.get_metrics()["failures"] == 1

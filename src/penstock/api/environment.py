@@ -191,6 +191,20 @@ class StreamExecutionEnvironment(Settings):
         graph = self.get_stream_graph(clear=False)
         return explain(graph, self._configuration, self.get_parallelism(), self.get_max_parallelism())
 
+    def draw(self, form: str = "svg", graph: str | None = None) -> str:
+        """The graphs as svg, html, mermaid, json or text; of `stream`, `job`, `execution` one, or all. Runs nothing.
+
+        >>> env = StreamExecutionEnvironment()
+        >>> _ = env.from_collection([1]).map(str).print()
+        >>> env.draw("mermaid", "job").splitlines()[0]
+        'flowchart LR'
+        """
+        from penstock.launch import planned
+
+        program = self.get_stream_graph(clear=False)
+        graphs = planned(program, self._configuration, self.get_parallelism(), self.get_max_parallelism())
+        return graphs.render(form, graph)
+
     def _collect(self, name: str, job_name: str | None, limit: int | None) -> CloseableIterator[Any] | list[Any]:
         client = self.execute_async(job_name)
         results = CloseableIterator(client.results(name), client.close)

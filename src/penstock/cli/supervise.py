@@ -31,11 +31,13 @@ def supervise_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def supervised(job: str, args: Sequence[str]) -> int:
+def supervised(job: str, args: Sequence[str], progress: bool | None = None, plain: bool = False) -> int:
     """Run a job under a supervisor, with the settings that stand in the environment; the exit code to end with."""
     from penstock.launch import base_configuration
 
-    drivers = _Drivers([sys.executable, "-m", "penstock.cli", "run", job, "--", *args])
+    shown = [] if progress is None else ["--progress" if progress else "--no-progress"]
+    shown += ["--plain"] if plain else []
+    drivers = _Drivers([sys.executable, "-m", "penstock.cli", "run", *shown, job, "--", *args])
     conf = base_configuration()
     if not conf.contains_key("execution.checkpointing.dir"):
         _say("--supervise without --checkpoint: unless the program names one, a driver that is restarted starts over")

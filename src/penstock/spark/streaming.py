@@ -98,6 +98,7 @@ class StreamingJob(JobClient):
         self.batches = 0
         self.restarts = 0
         self._failures, self._last_failure = 0, ""
+        self._halted = threading.Event()
         self._batch_ms: dict[int, int] = {}
         self._release_ms = 0
         self._inbox = Inbox(self._checkpoint.root, self._clock)
@@ -135,7 +136,9 @@ class StreamingJob(JobClient):
                 self._checkpoint.check_owner()
                 self._status = JobStatus.RESTARTING
                 self.restarts += 1
-                self._clock.sleep_ms(delay_ms)
+                if self._halted.wait(delay_ms / 1000):
+                    self._status = JobStatus.CANCELED
+                    return
                 self._status = JobStatus.RUNNING
         except BaseException as error:
             self._status = JobStatus.FAILED
@@ -385,6 +388,7 @@ class StreamingJob(JobClient):
         with self._lock:
             self._stopping = True
             self._say()
+        self._halted.set()
         self._thread.join()
 
     def ask(self, directory: str | None, stop: bool, drain: bool) -> CompletableFuture[str]:

@@ -12,7 +12,7 @@ FAST_RING = $(PY) -m pytest -q -m "$(FAST)" -n 2
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
-.PHONY: help demo test check kill soak bench differential cep-parity memory docs pictures setup java postgres lint types fast format rules parity lock lock-docs clean
+.PHONY: help demo test check kill soak bench differential cep-parity memory back-pressure docs pictures setup java postgres lint types fast format rules parity lock lock-docs clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ cep-parity: setup ## random patterns under the real FlinkCEP and ours; ARGS="FOL
 
 memory: setup ## BATCH mode with 2 GiB of keyed state in 512 MiB a worker
 	@$(WITH_JAVA) $(PY) -m tests.soak.batch_state $(ARGS)
+
+back-pressure: setup ## ten minutes with a sink ten times too slow: memory flat, batches near their target
+	@$(WITH_JAVA) $(PY) -m tests.soak.back_pressure $(ARGS)
 
 docs: $(DOCS)/.ready ## the guide as a site, in build/site
 	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict

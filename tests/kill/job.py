@@ -32,6 +32,7 @@ from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimi
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.runtime.driver import BatchOutput, Ledger
 from tests.kill.moments import Moment, pause
+from tests.kill.patterns import OUT_OF_TIME, matched
 
 KEYS = 24
 GROUPS = 8
@@ -54,6 +55,7 @@ class JobOptions:
     failures_per_million: int = 0
     restarts: int = 1_000
     asynchronous: bool = False
+    patterns: bool = False
 
     def to_arguments(self) -> list[str]:
         return [f"{name}={value}" for name, value in asdict(self).items()]
@@ -70,6 +72,7 @@ class JobOptions:
             int(given["failures_per_million"]),
             int(given["restarts"]),
             given["asynchronous"] == "True",
+            given["patterns"] == "True",
         )
 
     @property
@@ -83,6 +86,10 @@ class JobOptions:
     @property
     def windows(self) -> str:
         return os.path.join(self.folder, "windows")
+
+    @property
+    def out_of_time(self) -> str:
+        return os.path.join(self.folder, "out-of-time")
 
 
 def record(index: int) -> tuple[int, int]:
@@ -268,7 +275,12 @@ def build(env: StreamExecutionEnvironment, options: JobOptions) -> None:
         .uid("number")
     )
     numbered.sink_to(_sink(options.numbered)).uid("numbered")
-    windows = numbered.key_by(lambda v: v[0] % GROUPS).process(AddUp()).uid("add-up")
+    grouped = numbered.key_by(lambda v: v[0] % GROUPS)
+    if options.patterns:
+        windows = matched(grouped).uid("patterns")
+        windows.get_side_output(OUT_OF_TIME).sink_to(_sink(options.out_of_time)).uid("out-of-time")
+    else:
+        windows = grouped.process(AddUp()).uid("add-up")
     if options.asynchronous:
         windows = AsyncDataStream.unordered_wait_with_retry(windows, Lookup(), TIMEOUT, RETRY).uid("unordered")
     windows.sink_to(_sink(options.windows)).uid("windows")
@@ -287,6 +299,8 @@ def main(arguments: Sequence[str]) -> None:
     build(env, options)
     result = env.execute("killed")
     print(f"finished: {result}", flush=True)
+    pages = sum(subtask["state_pages"] for subtask in result.metrics["subtasks"] if "PatternMatch" in subtask["name"])
+    print(f"state of patterns: {pages} pages", flush=True)
 
 
 if __name__ == "__main__":

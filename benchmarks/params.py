@@ -73,3 +73,33 @@ class PatternParams:
     what: str
     records: int
     keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventParams:
+    """The event-time job ``what`` over ``records`` events, the first ``warmup`` of which do not count.
+
+    Micro-batch peers take exactly ``batch_records`` in each batch; both other numbers are multiples of it.
+    """
+
+    what: str
+    records: int
+    warmup: int
+    batch_records: int
+
+    @property
+    def batches(self) -> int:
+        return self.records // self.batch_records
+
+    @property
+    def warmup_batches(self) -> int:
+        return self.warmup // self.batch_records
+
+
+@dataclass(frozen=True, slots=True)
+class WindowParams:
+    """``records`` records of ``keys`` keys through windows of an hour, in the runtime alone; ``what`` is the case."""
+
+    what: str
+    records: int
+    keys: int

@@ -26,10 +26,12 @@ from pyflink.datastream.functions import FlatMapFunction, KeyedProcessFunction
 from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.java_gateway import get_gateway
 
+from benchmarks.events import SHAPES, cut_of
+from benchmarks.flink_events import PROGRAMS, Progress, progress
 from benchmarks.inputs import WEIGHT, Answer, record
 from benchmarks.model import RATE, Outcome
-from benchmarks.params import SumParams
-from benchmarks.worker import serve
+from benchmarks.params import EventParams, SumParams
+from benchmarks.worker import EVENT_JOBS, serve
 
 SUBTASKS = {"process": 1, "thread": 1}
 MARK_EVERY = 500
@@ -86,6 +88,18 @@ def running_sum(params: SumParams) -> Outcome:
     return Outcome({RATE: rate}, answer, versions=_versions())
 
 
+def event_time(params: EventParams) -> Outcome:
+    """Records by which event time came further, after the warm-up, by the time that took."""
+    mode, shape = os.environ["BENCH_VARIANT"], SHAPES[params.what]
+    environment = StreamExecutionEnvironment.get_execution_environment(_configuration(mode, 50 * shape.keys))
+    folder = tempfile.mkdtemp()
+    consumer = Progress(folder, cut_of(params.records))
+    PROGRAMS[params.what](environment, params.records).flat_map(consumer, Types.LONG()).print()
+    environment.execute(params.what)
+    answer, rate = progress(folder, params.warmup)
+    return Outcome({RATE: rate}, answer, versions=_versions())
+
+
 def _configuration(mode: str, keys: int) -> Configuration:
     settings = {
         "parallelism.default": str(SUBTASKS[mode]),
@@ -95,6 +109,8 @@ def _configuration(mode: str, keys: int) -> Configuration:
         "python.execution-mode": mode,
         "python.fn-execution.bundle.size": "100000",
         "python.fn-execution.bundle.time": "1000",
+        "python.map-state.read-cache-size": str(2 * keys),
+        "python.map-state.write-cache-size": str(2 * keys),
         "python.state.cache-size": str(2 * keys),
         "rest.port": "0",
     }
@@ -146,4 +162,4 @@ def _versions() -> dict[str, str]:
 if __name__ == "__main__":
     # the interpreter that thread mode embeds does not know that it belongs to a virtual environment
     os.environ["PYTHONPATH"] = os.pathsep.join([os.environ.get("PYTHONPATH", ""), sysconfig.get_path("purelib")])
-    serve({"running-sum": running_sum})
+    serve({"running-sum": running_sum, **dict.fromkeys(EVENT_JOBS, event_time)})

@@ -16,9 +16,10 @@ from benchmarks.disk import BytesWritten
 from benchmarks.job_growth import growth_sql
 from benchmarks.model import BATCH_MS, BYTES, RATE, Outcome
 from benchmarks.params import GrowthParams, SumParams
+from benchmarks.spark_events import event_time
 from benchmarks.spark_query import consume, indices, keyed, run_batches, session, versions
 from benchmarks.spark_source import python_indices
-from benchmarks.worker import serve
+from benchmarks.worker import EVENT_JOBS, serve
 
 
 def sums(records: DataFrame) -> DataFrame:
@@ -57,4 +58,4 @@ def growth(params: GrowthParams) -> Outcome:
 
 
 if __name__ == "__main__":
-    serve({"running-sum": running_sum, "growth": growth})
+    serve({"running-sum": running_sum, "growth": growth, **dict.fromkeys(EVENT_JOBS, event_time)})

@@ -13,7 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.model import Outcome
-from benchmarks.params import EmptyBatchParams, GrowthParams, LongListParams, PatternParams, RuntimeParams, SumParams
+from benchmarks.params import (
+    EmptyBatchParams,
+    EventParams,
+    GrowthParams,
+    LongListParams,
+    PatternParams,
+    RuntimeParams,
+    SumParams,
+    WindowParams,
+)
+
+EVENT_JOBS = ("windows", "interval-join", "failed-logins")
+"""The jobs over `benchmarks.events`, which differ in a parameter only."""
 
 PARAMS: dict[str, Callable[..., Any]] = {
     "running-sum": SumParams,
@@ -22,6 +34,8 @@ PARAMS: dict[str, Callable[..., Any]] = {
     "long-list": LongListParams,
     "runtime": RuntimeParams,
     "patterns": PatternParams,
+    "window-runtime": WindowParams,
+    **dict.fromkeys(EVENT_JOBS, EventParams),
 }
 
 

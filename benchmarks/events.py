@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.inputs import WEIGHT, Answer, key_of, key_sql
+from benchmarks.nexmark import oracle
 
 STEP_MS: Final = 50
 
@@ -74,9 +75,14 @@ def succeeded_sql(index: str) -> str:
     return f"({key_sql(f'({index} + {LOGIN_SEED}L)', 2)} = 1L)"
 
 
-def cut_of(records: int) -> int:
+def step_of(what: str) -> int:
+    """Milliseconds from one event to the next."""
+    return 1 if what in oracle.LOOPS else STEP_MS
+
+
+def cut_of(what: str, records: int) -> int:
     """Answers count what is not after this moment."""
-    return records * STEP_MS - 1
+    return records * step_of(what) - 1
 
 
 # -- answers -------------------------------------------------------------------------------------------------
@@ -189,9 +195,10 @@ LOOPS: Final[dict[str, Callable[[int], Iterator[Emitted]]]] = {
     SESSIONS: sessions,
     JOIN: joined,
     LOGINS: alerts,
+    **oracle.LOOPS,
 }
 
 
 def expected(what: str, records: int) -> Answer:
     """The right answer of a job over the first ``records`` events."""
-    return answer_of(LOOPS[what](records), cut_of(records))
+    return answer_of(LOOPS[what](records), cut_of(what, records))

@@ -30,7 +30,6 @@ from benchmarks.events import (
     SESSIONS,
     SHAPES,
     SLIDING,
-    STEP_MS,
     TUMBLING,
     answer_of,
     event,
@@ -71,13 +70,13 @@ class Progress(FlatMapFunction):  # type: ignore[misc]
         Path(self.folder, name).write_text(json.dumps(found))
 
 
-def progress(folder: str, warmup: int) -> tuple[Answer, float]:
+def progress(folder: str, warmup: int, step_ms: int) -> tuple[Answer, float]:
     """The answer, and records a second: how far event time came, from when the warm-up was over."""
     consumers = [json.loads(path.read_text()) for path in Path(folder).glob("*.json")]
     answer = sum((Answer(emitted, checksum) for emitted, checksum, _ in consumers), NOTHING)
     marks = [(at, done) for _, _, marks in consumers for at, done in marks]
-    begun, ended = next(mark for mark in marks if mark[1] >= warmup * STEP_MS), marks[-1]
-    return answer, (ended[1] - begun[1]) / STEP_MS / (ended[0] - begun[0])
+    begun, ended = next(mark for mark in marks if mark[1] >= warmup * step_ms), marks[-1]
+    return answer, (ended[1] - begun[1]) / step_ms / (ended[0] - begun[0])
 
 
 class At(TimestampAssigner):  # type: ignore[misc]

@@ -4,6 +4,7 @@ from benchmarks.job_empty_batch import EMPTY_BATCH
 from benchmarks.job_events import FAILED_LOGINS, INTERVAL_JOIN, WINDOWS
 from benchmarks.job_growth import GROWTH
 from benchmarks.job_long_list import LONG_LIST
+from benchmarks.job_nexmark import NEXMARK
 from benchmarks.job_patterns import PATTERNS
 from benchmarks.job_running_sum import RUNNING_SUM
 from benchmarks.job_runtime import RUNTIME
@@ -19,6 +20,7 @@ JOBS = {
         WINDOWS,
         INTERVAL_JOIN,
         FAILED_LOGINS,
+        NEXMARK,
         RUNNING_SUM,
         LONG_LIST,
         GROWTH,

@@ -250,7 +250,7 @@ def long_list(params: LongListParams) -> Outcome:
 
 def event_time(params: EventParams) -> Outcome:
     """Records by the median time of a batch."""
-    program, cut_ms = PROGRAMS[params.what], cut_of(params.records)
+    program, cut_ms = PROGRAMS[params.what], cut_of(params.what, params.records)
     job = start_program(
         lambda env: program(env, params.records),
         params.batch_records // cores() // SOURCES.get(params.what, 1),

@@ -26,7 +26,8 @@ from pyflink.datastream.functions import FlatMapFunction, KeyedProcessFunction
 from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.java_gateway import get_gateway
 
-from benchmarks.events import SHAPES, cut_of
+from benchmarks import flink_nexmark
+from benchmarks.events import cut_of, step_of
 from benchmarks.flink_events import PROGRAMS, Progress, progress
 from benchmarks.inputs import WEIGHT, Answer, record
 from benchmarks.model import RATE, Outcome
@@ -35,6 +36,8 @@ from benchmarks.worker import EVENT_JOBS, serve
 
 SUBTASKS = {"process": 1, "thread": 1}
 MARK_EVERY = 500
+STATES = 500_000
+"""So many values may the caches of event-time jobs hold: keys times windows."""
 
 Mark = tuple[float, int]
 
@@ -90,13 +93,17 @@ def running_sum(params: SumParams) -> Outcome:
 
 def event_time(params: EventParams) -> Outcome:
     """Records by which event time came further, after the warm-up, by the time that took."""
-    mode, shape = os.environ["BENCH_VARIANT"], SHAPES[params.what]
-    environment = StreamExecutionEnvironment.get_execution_environment(_configuration(mode, 50 * shape.keys))
-    folder = tempfile.mkdtemp()
-    consumer = Progress(folder, cut_of(params.records))
-    PROGRAMS[params.what](environment, params.records).flat_map(consumer, Types.LONG()).print()
+    mode, folder = os.environ["BENCH_VARIANT"], tempfile.mkdtemp()
+    nexmark = flink_nexmark.queries()
+    environment = StreamExecutionEnvironment.get_execution_environment(_configuration(mode, STATES))
+    if params.what in nexmark:
+        stream = nexmark[params.what](flink_nexmark.events(environment, params.records))
+    else:
+        stream = PROGRAMS[params.what](environment, params.records)
+    consumer = Progress(folder, cut_of(params.what, params.records))
+    stream.flat_map(consumer, Types.LONG()).set_parallelism(1).print()
     environment.execute(params.what)
-    answer, rate = progress(folder, params.warmup)
+    answer, rate = progress(folder, params.warmup, step_of(params.what))
     return Outcome({RATE: rate}, answer, versions=_versions())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -19,6 +20,8 @@ from benchmarks.events import (
     ranked,
     session_value,
 )
+from benchmarks.nexmark.generator import event as auction_event
+from benchmarks.nexmark.queries import QUERIES
 from penstock.cep import CEP, AfterMatchSkipStrategy, Pattern
 from penstock.common import Time, WatermarkStrategy
 from penstock.datastream import (
@@ -141,12 +144,21 @@ def _alert(match: dict[str, list[Any]]) -> tuple[int, int, int]:
     return user, at, at
 
 
+def nexmark(query: str, env: StreamExecutionEnvironment, records: int) -> Stream:
+    strategy: Any = WatermarkStrategy.for_monotonous_timestamps()
+    strategy = strategy.with_timestamp_assigner(lambda event, _: event.date_time)
+    events = env.from_source(DataGeneratorSource(auction_event, records), strategy, "events")
+    found: Stream = QUERIES[query](events)
+    return found
+
+
 PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment, int], Stream]] = {
     TUMBLING: tumbling,
     SLIDING: sliding,
     SESSIONS: sessions,
     JOIN: interval_join,
     LOGINS: logins,
+    **{name: partial(nexmark, name) for name in QUERIES},
 }
 SOURCES = {JOIN: 2}
 """How many sources share a batch, where there is more than one."""

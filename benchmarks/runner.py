@@ -64,7 +64,7 @@ def _variables(peer: Peer, python: str, work: Path) -> dict[str, str]:
     return {
         **os.environ,
         **peer.variables,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),  # this tree, not an installed one
         "PYSPARK_PYTHON": python,
         "PYSPARK_DRIVER_PYTHON": python,
         "TMPDIR": str(work),

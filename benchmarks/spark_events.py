@@ -114,7 +114,7 @@ QUERIES: dict[str, Callable[[SparkSession, int], DataFrame]] = {
 def event_time(params: EventParams) -> Outcome:
     """Records by the median time of a batch."""
     spark = session()
-    count, checksum = answer_sql(cut_of(params.records))
+    count, checksum = answer_sql(cut_of(params.what, params.records))
 
     def consume(emitted: DataFrame) -> Answer:
         row = emitted.selectExpr(count, checksum).collect()[0]

@@ -12,6 +12,7 @@ from benchmarks.model import RATE, Outcome
 from benchmarks.params import WindowParams
 from penstock.common import Time, WatermarkStrategy
 from penstock.datastream import AggregateFunction, ProcessWindowFunction, StreamExecutionEnvironment
+from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
 from penstock.testing import collect, local_job
 
@@ -55,7 +56,8 @@ def _pass(params: WindowParams) -> tuple[float, Answer]:
     given = [(key_of(index, params.keys), moment(index, params.keys)) for index in range(params.records)]
     env = StreamExecutionEnvironment()
     in_order = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda event, _: event[1])
-    keyed = env.from_collection(given).assign_timestamps_and_watermarks(in_order).key_by(itemgetter(0))
+    source = DataGeneratorSource(given.__getitem__, params.records)
+    keyed = env.from_source(source, in_order, "given").key_by(itemgetter(0))
     collect(keyed.window(_assigner(SLIDES[params.what])).aggregate(Count(), WithEnd()), "found")
     job = local_job(env)
     started = perf_counter()

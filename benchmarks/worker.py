@@ -24,8 +24,8 @@ from benchmarks.params import (
     WindowParams,
 )
 
-EVENT_JOBS = ("windows", "interval-join", "failed-logins")
-"""The jobs over `benchmarks.events`, which differ in a parameter only."""
+EVENT_JOBS = ("windows", "interval-join", "failed-logins", "nexmark")
+"""The jobs of `benchmarks.events`, which differ in a parameter only."""
 
 PARAMS: dict[str, Callable[..., Any]] = {
     "running-sum": SumParams,

@@ -24,6 +24,8 @@ Emitted = tuple[int, int, int]
 Login = tuple[int, bool, int]
 
 TUMBLING, SLIDING, SESSIONS, JOIN, LOGINS = "tumbling count", "sliding top-N", "sessions", "interval join", "logins"
+WORDS = "word count"
+LINE_WORDS, VOCABULARY = 10, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,18 @@ def succeeded_sql(index: str) -> str:
 def step_of(what: str) -> int:
     """Milliseconds from one event to the next."""
     return 1 if what in oracle.LOOPS else STEP_MS
+
+
+def line(index: int) -> tuple[str, int]:
+    """(text, timestamp): small numbers are more frequent words than large ones."""
+    drawn = range(index * LINE_WORDS, (index + 1) * LINE_WORDS)
+    words = [f"w{key_of(n, key_of(n + LOGIN_SEED, VOCABULARY) + 1)}" for n in drawn]
+    return " ".join(words), index * STEP_MS
+
+
+def numbered(word: str) -> int:
+    """A word as a number, for checksums."""
+    return int(word[1:])
 
 
 def cut_of(what: str, records: int) -> int:
@@ -189,12 +203,35 @@ def alerts(records: int) -> Iterator[Emitted]:
             yield user, at, at
 
 
+def counted(records: int) -> Iterator[Emitted]:
+    """(word, count so far, the line's moment)."""
+    counts: dict[str, int] = {}
+    for index in range(records):
+        text, at = line(index)
+        for word in text.split():
+            counts[word] = count = counts.get(word, 0) + 1
+            yield numbered(word), count, at
+
+
+def words_per_batch(records: int, batch: int) -> Answer:
+    """The answer of a peer that emits, after each batch of lines, the counts of the words which it touched."""
+    counts: dict[str, int] = {}
+    answer = Answer(0, 0)
+    for first in range(0, records, batch):
+        touched = [word for index in range(first, first + batch) for word in line(index)[0].split()]
+        for word in touched:
+            counts[word] = counts.get(word, 0) + 1
+        answer += answer_of(((numbered(word), counts[word], 0) for word in set(touched)), 0)
+    return answer
+
+
 LOOPS: Final[dict[str, Callable[[int], Iterator[Emitted]]]] = {
     TUMBLING: tumbling,
     SLIDING: sliding,
     SESSIONS: sessions,
     JOIN: joined,
     LOGINS: alerts,
+    WORDS: counted,
     **oracle.LOOPS,
 }
 

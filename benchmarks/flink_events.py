@@ -31,9 +31,12 @@ from benchmarks.events import (
     SHAPES,
     SLIDING,
     TUMBLING,
+    WORDS,
     answer_of,
     event,
+    line,
     login,
+    numbered,
     ranked,
     session_value,
 )
@@ -41,6 +44,7 @@ from benchmarks.inputs import NOTHING, Answer
 
 PAIR = Types.TUPLE([Types.LONG(), Types.LONG()])
 TRIPLE = Types.TUPLE([Types.LONG(), Types.LONG(), Types.LONG()])
+LINE, WORD = Types.TUPLE([Types.STRING(), Types.LONG()]), Types.TUPLE([Types.STRING(), Types.LONG(), Types.LONG()])
 LOGIN = Types.TUPLE([Types.LONG(), Types.BOOLEAN(), Types.LONG()])
 
 Mark = tuple[float, int]
@@ -236,10 +240,19 @@ def logins(env: StreamExecutionEnvironment, records: int) -> Any:
     return _source(env, lambda index: login(index, keys), LOGIN, records, 2).process(Failures(), TRIPLE)
 
 
+def word_count(env: StreamExecutionEnvironment, records: int) -> Any:
+    source = NumberSequenceSource(0, records - 1)
+    indices = env.from_source(source, WatermarkStrategy.no_watermarks(), "indices", Types.LONG())
+    words = indices.map(line, LINE).flat_map(lambda given: [(word, 1, given[1]) for word in given[0].split()], WORD)
+    counts = words.key_by(lambda word: word[0], Types.STRING()).reduce(lambda a, b: (a[0], a[1] + b[1], b[2]))
+    return counts.map(lambda found: (numbered(found[0]), found[1], found[2]), TRIPLE)
+
+
 PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment, int], Any]] = {
     TUMBLING: tumbling,
     SLIDING: sliding,
     SESSIONS: sessions,
     JOIN: interval_join,
     LOGINS: logins,
+    WORDS: word_count,
 }

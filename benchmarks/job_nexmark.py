@@ -14,7 +14,6 @@ from benchmarks.peers import FLINK_THREAD, LOOP, PENSTOCK
 
 BATCH, FLINK_PART = 100_000, 20_000
 BY_THE_CLOCK = "q12"
-KEYED = ("q3", "q4", "q6")
 WINDOWED = ("q5", "q7", "q8", "q11")
 
 
@@ -50,10 +49,7 @@ NEXMARK = Job(
     title="Nexmark",
     metric=RATE,
     trials=_trials,
-    requirements=(
-        *(_requirement(query, 30) for query in KEYED),
-        *(_requirement(query, 10) for query in WINDOWED),
-    ),
+    requirements=tuple(_requirement(query, 10) for query in WINDOWED),
     notes=(
         f"Penstock: {BATCH:,} events in a micro-batch, each a durable checkpoint, events made in Python as part of the "
         f"job. PyFlink (thread mode, nothing durable): the same text of the queries, {3 * FLINK_PART:,} events in all, "

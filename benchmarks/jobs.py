@@ -8,7 +8,9 @@ from benchmarks.job_nexmark import NEXMARK
 from benchmarks.job_patterns import PATTERNS
 from benchmarks.job_running_sum import RUNNING_SUM
 from benchmarks.job_runtime import RUNTIME
+from benchmarks.job_start_up import START_UP
 from benchmarks.job_window_runtime import WINDOW_RUNTIME
+from benchmarks.job_word_count import WORD_COUNT
 
 JOBS = {
     job.name: job
@@ -21,6 +23,8 @@ JOBS = {
         INTERVAL_JOIN,
         FAILED_LOGINS,
         NEXMARK,
+        WORD_COUNT,
+        START_UP,
         RUNNING_SUM,
         LONG_LIST,
         GROWTH,

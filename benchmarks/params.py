@@ -79,13 +79,16 @@ class PatternParams:
 class EventParams:
     """The event-time job ``what`` over ``records`` events, the first ``warmup`` of which do not count.
 
-    Micro-batch peers take exactly ``batch_records`` in each batch; both other numbers are multiples of it.
+    Micro-batch peers take exactly ``batch_records`` in each batch; both other numbers are multiples of it. Penstock may
+    be told how many ``subtasks`` to use instead of one a core, and not to be ``durable``.
     """
 
     what: str
     records: int
     warmup: int
     batch_records: int
+    subtasks: int = 0
+    durable: bool = True
 
     @property
     def batches(self) -> int:
@@ -103,3 +106,10 @@ class WindowParams:
     what: str
     records: int
     keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class StartParams:
+    """Count the words of some lines; the first result ends the measurement."""
+
+    lines: tuple[str, ...]

@@ -21,13 +21,13 @@ from benchmarks.inputs import NOTHING, WEIGHT, Answer, record
 from benchmarks.job_growth import growth_record
 from benchmarks.job_long_list import key_metrics
 from benchmarks.machine import cores
-from benchmarks.model import BATCH_MS, BYTES, RATE, Outcome
-from benchmarks.params import EmptyBatchParams, EventParams, GrowthParams, LongListParams, SumParams
+from benchmarks.model import BATCH_MS, BYTES, FIRST_MS, RATE, Outcome
+from benchmarks.params import EmptyBatchParams, EventParams, GrowthParams, LongListParams, StartParams, SumParams
 from benchmarks.pattern_runtime import patterns
 from benchmarks.penstock_events import PROGRAMS, SOURCES
 from benchmarks.penstock_runtime import runtime
 from benchmarks.window_runtime import windows
-from benchmarks.worker import EVENT_JOBS, serve
+from benchmarks.worker import EVENT_JOBS, serve, since_start_ms
 from penstock.common import Configuration, Types, WatermarkStrategy
 from penstock.core.client import JobClient
 from penstock.core.source import Position, SourceClock
@@ -178,6 +178,7 @@ def start_program(
     program: Callable[[StreamExecutionEnvironment], DataStream[Any]],
     split_records: int,
     answer_of: Callable[[Sequence[Any]], Answer],
+    subtasks: int | None = None,
 ) -> Started:
     """Start any program whose sources' splits give so many records each to a batch."""
     checkpoint, sink = Path(tempfile.mkdtemp()), CountingSink(tempfile.mkdtemp(), answer_of)
@@ -187,7 +188,7 @@ def start_program(
         "penstock.batch.max-records": split_records,
     }
     env = StreamExecutionEnvironment.get_execution_environment(Configuration(settings))
-    env.set_parallelism(cores())
+    env.set_parallelism(subtasks or cores())
     program(env).sink_to(sink)
     return Started(env.execute_async("benchmark"), checkpoint, sink)
 
@@ -248,13 +249,41 @@ def long_list(params: LongListParams) -> Outcome:
     return Outcome(key_metrics(times), job.sink.answer(), times, versions())
 
 
+def start_up(params: StartParams) -> Outcome:
+    """A bounded job on the host that is chosen by itself."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    words = env.from_collection(list(params.lines)).flat_map(str.split)
+    counts = words.map(lambda word: (word, 1)).key_by(itemgetter(0)).reduce(lambda a, b: (a[0], a[1] + b[1]))
+    results = iter(counts.execute_and_collect())
+    found = [next(results)]
+    first_ms = since_start_ms()
+    found += results
+    return Outcome({FIRST_MS: first_ms}, Answer(len(found), len(found)), versions=versions())
+
+
+def not_durable(params: EventParams) -> Outcome:
+    """The bounded host: one job over a tenth of the records, then one over all of them, which counts."""
+    for records in (params.records // 10, params.records):
+        env = StreamExecutionEnvironment.get_execution_environment(Configuration({"penstock.host": "bounded"}))
+        env.set_parallelism(params.subtasks or cores())
+        cut_ms = cut_of(params.what, records)
+        sink = CountingSink(tempfile.mkdtemp(), lambda emitted, cut_ms=cut_ms: answer_of(emitted, cut_ms))
+        PROGRAMS[params.what](env, records).sink_to(sink)
+        milliseconds = env.execute("benchmark").get_net_runtime()
+    return Outcome({RATE: params.records * 1000 / milliseconds}, sink.answer(), [milliseconds], versions())
+
+
 def event_time(params: EventParams) -> Outcome:
     """Records by the median time of a batch."""
+    if not params.durable:
+        return not_durable(params)
+    subtasks = params.subtasks or cores()
     program, cut_ms = PROGRAMS[params.what], cut_of(params.what, params.records)
     job = start_program(
         lambda env: program(env, params.records),
-        params.batch_records // cores() // SOURCES.get(params.what, 1),
+        params.batch_records // subtasks // SOURCES.get(params.what, 1),
         lambda emitted: answer_of(emitted, cut_ms),
+        subtasks,
     )
     times = job.finish(params.batches)
     rate = params.batch_records * 1000 / median(times[params.warmup_batches :])
@@ -266,6 +295,7 @@ if __name__ == "__main__":
         {
             **dict.fromkeys(EVENT_JOBS, event_time),
             "window-runtime": windows,
+            "start-up": start_up,
             "running-sum": running_sum,
             "empty-batch": empty_batch,
             "growth": growth,

@@ -15,8 +15,11 @@ from benchmarks.events import (
     SHAPES,
     SLIDING,
     TUMBLING,
+    WORDS,
     event,
+    line,
     login,
+    numbered,
     ranked,
     session_value,
 )
@@ -144,6 +147,12 @@ def _alert(match: dict[str, list[Any]]) -> tuple[int, int, int]:
     return user, at, at
 
 
+def word_count(env: StreamExecutionEnvironment, records: int) -> Stream:
+    words = _source(env, line, records).flat_map(lambda given: [(word, 1, given[1]) for word in given[0].split()])
+    counts = words.key_by(itemgetter(0)).reduce(lambda a, b: (a[0], a[1] + b[1], b[2]))
+    return counts.map(lambda found: (numbered(found[0]), found[1], found[2]))
+
+
 def nexmark(query: str, env: StreamExecutionEnvironment, records: int) -> Stream:
     strategy: Any = WatermarkStrategy.for_monotonous_timestamps()
     strategy = strategy.with_timestamp_assigner(lambda event, _: event.date_time)
@@ -158,6 +167,7 @@ PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment, int], Stream]] = {
     SESSIONS: sessions,
     JOIN: interval_join,
     LOGINS: logins,
+    WORDS: word_count,
     **{name: partial(nexmark, name) for name in QUERIES},
 }
 SOURCES = {JOIN: 2}

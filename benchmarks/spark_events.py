@@ -13,6 +13,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from benchmarks.events import (
     IN_A_ROW,
     JOIN,
+    LINE_WORDS,
+    LOGIN_SEED,
     LOGINS,
     SESSIONS,
     SHAPES,
@@ -20,6 +22,8 @@ from benchmarks.events import (
     STEP_MS,
     TOP,
     TUMBLING,
+    VOCABULARY,
+    WORDS,
     answer_sql,
     cut_of,
     succeeded_sql,
@@ -102,13 +106,25 @@ def logins(spark: SparkSession, batch: int) -> DataFrame:
     return grouped.transformWithState(Failures(), "key bigint, value bigint, at bigint", "append", "none")
 
 
+def word_count(spark: SparkSession, batch: int) -> DataFrame:
+    """Native from the text on; the lines are made in the JVM."""
+    number = key_sql("n", VOCABULARY).replace(f"% {VOCABULARY}L", "% draw")
+    numbers = f"sequence(index * {LINE_WORDS}L, index * {LINE_WORDS}L + {LINE_WORDS - 1}L)"
+    drawn = indices(spark, batch).selectExpr(f"explode({numbers}) AS n")
+    drawn = drawn.selectExpr("n", f"{key_sql(f'(n + {LOGIN_SEED}L)', VOCABULARY)} + 1L AS draw")
+    counts = drawn.selectExpr(f"concat('w', {number}) AS word").groupBy("word").count()
+    return counts.selectExpr("cast(substr(word, 2) AS bigint) AS key", "count AS value", "0L AS at")
+
+
 QUERIES: dict[str, Callable[[SparkSession, int], DataFrame]] = {
     TUMBLING: tumbling,
     SLIDING: sliding,
     SESSIONS: sessions,
     JOIN: interval_join,
     LOGINS: logins,
+    WORDS: word_count,
 }
+MODES = {WORDS: "update"}
 
 
 def event_time(params: EventParams) -> Outcome:
@@ -120,8 +136,9 @@ def event_time(params: EventParams) -> Outcome:
         row = emitted.selectExpr(count, checksum).collect()[0]
         return Answer(row[0], row[1])
 
+    mode = MODES.get(params.what, "append")
     query = QUERIES[params.what](spark, params.batch_records)
-    batches = run_batches(query, "append", params.batches + AFTER, consume)
+    batches = run_batches(query, mode, params.batches + (AFTER if mode == "append" else 0), consume)
     times = batches.milliseconds[: params.batches]
     rate = params.batch_records * 1000 / statistics.median(times[params.warmup_batches :])
     return Outcome({RATE: rate}, batches.answer, times, versions(spark))

@@ -6,7 +6,9 @@ PARAMS is a JSON object; the outcome is written to FILE, so that an engine may p
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -20,11 +22,12 @@ from benchmarks.params import (
     LongListParams,
     PatternParams,
     RuntimeParams,
+    StartParams,
     SumParams,
     WindowParams,
 )
 
-EVENT_JOBS = ("windows", "interval-join", "failed-logins", "nexmark")
+EVENT_JOBS = ("windows", "interval-join", "failed-logins", "nexmark", "word-count")
 """The jobs of `benchmarks.events`, which differ in a parameter only."""
 
 PARAMS: dict[str, Callable[..., Any]] = {
@@ -35,8 +38,14 @@ PARAMS: dict[str, Callable[..., Any]] = {
     "runtime": RuntimeParams,
     "patterns": PatternParams,
     "window-runtime": WindowParams,
+    "start-up": StartParams,
     **dict.fromkeys(EVENT_JOBS, EventParams),
 }
+
+
+def since_start_ms() -> float:
+    """Since the harness started this process."""
+    return (time.time() - float(os.environ["BENCH_STARTED"])) * 1000
 
 
 def serve(measures: Mapping[str, Callable[[Any], Outcome]]) -> None:

@@ -274,14 +274,16 @@ class KeyedProcessOperator(KeyedOperator):
         call, context, limit = getattr(self._function, method), self._context, self._limit
         backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
         out, times = self._values, self._times
-        value = result = context.stamp = None
-        stamped, immutable, plain = timestamps is not None, IMMUTABLE, int
+        value = result = context.stamp = stamp = None
+        stamps = iter(timestamps) if timestamps is not None else None
+        immutable: frozenset[type] = IMMUTABLE
+        plain: type = int
         try:
-            for value, stamp, key, page in zip(values, timestamps or repeat(None), keys, pages, strict=False):
+            for value, key, page in zip(values, keys, pages, strict=False):
                 backend.key = key
                 backend.page = page
-                if stamped:
-                    context.stamp = stamp
+                if stamps is not None:
+                    context.stamp = stamp = next(stamps)
                 result = call(value, context)
                 if result is None:
                     continue
@@ -302,7 +304,7 @@ class KeyedProcessOperator(KeyedOperator):
                                 plain = item.__class__
                         else:
                             out.append(record)
-                            if stamped:
+                            if stamps is not None:
                                 times.append(stamp)
                     else:
                         self.take_one(record, stamp)

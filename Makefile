@@ -7,21 +7,24 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 DOCS := .venv-docs
 FAST := not spark and not cluster and not kill
+# Two processes, each with half of the tests; more would gain little over what each of them has to import.
+FAST_RING = $(PY) -m pytest -q -m "$(FAST)" -n 2
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
-.PHONY: help demo test check kill bench differential cep-parity memory docs pictures setup java lint types fast format rules parity lock lock-docs clean
+.PHONY: help demo test check kill bench differential cep-parity memory docs pictures setup java postgres lint types fast format rules parity lock lock-docs clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 demo: setup ## the main job on embedded Spark, about a minute
-	@$(WITH_JAVA) $(PY) examples/demo.py $(ARGS)
+	@$(WITH_JAVA) $(PY) -m penstock.cli demo $(ARGS)
 
-test: java lint types ## everything: ruff, mypy, all tests
-	@$(WITH_JAVA) $(PY) -m pytest
+test: java postgres lint types ## everything: ruff, mypy, all tests; those with a JVM in one process, which they share
+	@$(FAST_RING)
+	@$(WITH_JAVA) $(PY) -m pytest -m "not ($(FAST))"
 
-check: lint types fast ## ruff, mypy and the tests that need no JVM
+check: lint types fast ## ruff, mypy and the tests that need no JVM, with fewer random examples; under a minute
 
 kill: setup ## fifty kills; writes the log
 	@$(WITH_JAVA) $(PY) -m tests.kill.loop --kills 50 $(ARGS)
@@ -61,6 +64,9 @@ $(READY): pyproject.toml requirements-dev.lock scripts/ensure_venv.sh
 java:
 	@scripts/ensure_java.sh >/dev/null
 
+postgres:
+	@scripts/ensure_postgres.sh >/dev/null
+
 lint: setup
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
@@ -69,7 +75,7 @@ types: setup
 	@$(PY) -m mypy
 
 fast: setup
-	@$(PY) -m pytest -q -m "$(FAST)"
+	@HYPOTHESIS_PROFILE=check $(FAST_RING)
 
 format: setup ## let ruff put the code in order
 	@$(PY) -m ruff check --fix .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +11,7 @@ from itertools import chain
 from typing import Any
 
 from penstock.core.attendant import attend
+from penstock.core.checkpointing import CheckpointingMode
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.compat import warn_about_settings, warn_once
@@ -17,14 +19,18 @@ from penstock.core.config import Configuration
 from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.execution_config import AUTO_UIDS, AUTO_WATERMARK_INTERVAL, OBJECT_REUSE, global_job_parameters
+from penstock.core.guarantees import Guarantee
 from penstock.core.job import JobPlan, RuntimeSettings
 from penstock.core.poison import PoisonPolicy, poison_policy
+from penstock.core.recovery import SAVEPOINT_PATH, Recovery
 from penstock.core.specs import SourceSpec
 from penstock.core.types import TypeInformation
 from penstock.graph.plan_json import plan_json
 from penstock.graph.planned import PlannedGraphs
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
+from penstock.plan.guarantees import MODE as CHECKPOINT_MODE
+from penstock.plan.guarantees import guarantees_text, paths
 from penstock.runtime.dependencies import dependencies_at_hand
 
 __all__ = [
@@ -33,6 +39,7 @@ __all__ = [
     "WATCHERS",
     "PlannedOnly",
     "append_to_table",
+    "ask_job",
     "base_configuration",
     "choose_host",
     "default_parallelism",
@@ -54,6 +61,7 @@ PLAN_ONLY = "penstock.plan-only"
 
 WATCHERS: list[Callable[[JobClient, JobPlan], None]] = []
 """Told of every job that starts in this process; the command line shows its progress so."""
+_LOG = logging.getLogger("penstock.job")
 
 CHECKPOINT_DIR = "execution.checkpointing.dir"
 RUNTIME_MODE = "execution.runtime-mode"
@@ -115,6 +123,7 @@ def choose_host(graph: StreamGraph, conf: Configuration) -> str:
     if asked != "auto":
         return asked
     durable = conf.contains_key(CHECKPOINT_DIR) or conf.contains_key("execution.checkpointing.interval")
+    durable = durable or bool(Recovery.of(conf).savepoint)
     return "bounded" if is_batch(graph, conf) or (_bounded(graph) and not durable) else "streaming"
 
 
@@ -162,7 +171,19 @@ def plan_options(
     )
     chaining = conf.get_boolean("pipeline.operator-chaining.enabled", True)
     auto_uids = conf.get_boolean(AUTO_UIDS, True)
-    return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings, auto_uids)
+    asked = _asked_guarantee(conf)
+    return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings, auto_uids, asked)
+
+
+def _asked_guarantee(conf: Configuration) -> Guarantee | None:
+    """What the mode of checkpoints asks for, if it was set; its default asks for nothing (F7)."""
+    mode = conf.get_string(CHECKPOINT_MODE, "")
+    if not mode:
+        return None
+    if mode.upper() not in CheckpointingMode.__members__:
+        names = ", ".join(CheckpointingMode.__members__)
+        raise ConfigurationError(f"{CHECKPOINT_MODE} must be one of {names}, got {mode!r}")
+    return Guarantee[mode.upper()]
 
 
 def _poison(conf: Configuration) -> PoisonPolicy:
@@ -184,6 +205,7 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
             f"{RUNTIME_MODE} BATCH runs on the bounded host: do not set penstock.host to streaming"
         )
     plan = compile_job(graph, options)
+    _LOG.info(guarantees_text(graph))
     client = _start(plan, conf, host)
     if host != "local":
         checkpoint = conf.get_string(CHECKPOINT_DIR, "") if host == "streaming" else ""
@@ -195,8 +217,13 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
 
 def _start(plan: JobPlan, conf: Configuration, host: str) -> JobClient:
     if host == "local":
-        return _LocalClient(plan, _local_dependencies(conf))
+        return _LocalClient(plan, _local_dependencies(conf), Recovery.of(conf))
     if host == "bounded":
+        if Recovery.of(conf).savepoint:
+            raise ConfigurationError(
+                f"{SAVEPOINT_PATH} starts a job from a savepoint, which the bounded host cannot: it keeps no state. "
+                "Do not set penstock.host to bounded, nor run in BATCH mode"
+            )
         from penstock.spark.bounded import start_bounded
 
         return start_bounded(plan, conf)
@@ -213,15 +240,16 @@ def _local_dependencies(conf: Configuration) -> PythonDependencies:
 
 
 def explain(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:
-    """The three graphs as text (G1)."""
+    """The three graphs and the guarantees as text (G1, F7)."""
     return planned(graph, conf, parallelism, max_parallelism).render()
 
 
 def planned(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> PlannedGraphs:
-    """The graphs of a program, to be shown; runs nothing (G1)."""
+    """The graphs and guarantees of a program, to be shown; runs nothing (G1, F7)."""
     host = choose_host(graph, conf)
     options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
-    return PlannedGraphs(graph, compile_job_graph(graph, options))
+    given = tuple((str(path), f"{path.gives} ({path.reason})") for path in paths(graph))
+    return PlannedGraphs(graph, compile_job_graph(graph, options), given)
 
 
 def execution_plan(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:
@@ -272,14 +300,23 @@ def append_to_table(table: str, paths: Sequence[str]) -> None:
     append_parquet(spark_session(base_configuration(), 1), table, paths)
 
 
+def ask_job(checkpoint: str, path: str, ends: bool, drain: bool, timeout_s: int) -> str:
+    """Ask the job that runs on a checkpoint for a savepoint, or to end; the savepoint's path, if there is one."""
+    from penstock.savepoint.requests import Request, ask
+
+    whole = os.path.abspath(path) if path and "://" not in path else path  # the job may have been started elsewhere
+    request = Request(whole, ends, drain)
+    return ask(checkpoint, request, SystemClock(), min(60, timeout_s) * 1000, timeout_s * 1000)
+
+
 class _LocalClient(JobClient):
     """Runs the local host when waited for."""
 
-    def __init__(self, plan: JobPlan, dependencies: PythonDependencies) -> None:
+    def __init__(self, plan: JobPlan, dependencies: PythonDependencies, recovery: Recovery) -> None:
         from penstock.testing.local_host import LocalJob
 
         self._dependencies = dependencies
-        self._job = LocalJob(plan)
+        self._job = LocalJob(plan, savepoint=recovery.savepoint or None, allow_unclaimed=recovery.allow_unclaimed)
         self._status = JobStatus.RUNNING
 
     @property

@@ -50,9 +50,13 @@ def _penstock(*args: str) -> Result:
 
 
 def test_a_job_runs_with_its_arguments_and_its_own_classes(tmp_path: Path) -> None:
-    """P2, P7: records of classes that the script defines travel between its operators."""
+    """P2, P7, F7: records of classes that the script defines travel between its operators; its start is announced."""
     result = _penstock("run", _script(tmp_path, WORDS), "to", "be", "to", "-p", "1", "--host", "local")
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.exit_code == 0
+    assert result.stderr.splitlines() == [
+        "== Guarantees: words ==",
+        "'Source: Collection' -> 'Print to Std. Out': at-most-once (shown once durable, and not again)",
+    ]
     assert result.stdout.splitlines() == ["Word(text='to')", "Word(text='be')", "Word(text='toto')"]
 
 
@@ -195,6 +199,9 @@ def test_a_plan_shows_three_graphs_and_runs_nothing(tmp_path: Path) -> None:
         split (2/2)
         count -> Print to Std. Out (1/2)
         count -> Print to Std. Out (2/2)
+
+        == Guarantees: words ==
+        'Source: Collection' -> 'Print to Std. Out': at-most-once (shown once durable, and not again)
         """
     )
 

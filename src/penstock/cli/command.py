@@ -15,6 +15,7 @@ from penstock.cli.jobs import cancel, list_jobs
 from penstock.cli.new import new
 from penstock.cli.plan import plan
 from penstock.cli.run import run
+from penstock.cli.savepoints import savepoint, stop
 from penstock.cli.say import fail, suggestion
 
 __all__ = ["main"]
@@ -57,5 +58,5 @@ def main() -> None:
     """
 
 
-for command in (run, plan, list_jobs, cancel, new, demo, doctor, completion):
+for command in (run, plan, list_jobs, stop, cancel, savepoint, new, demo, doctor, completion):
     main.add_command(command)

@@ -50,6 +50,7 @@ class HybridSource(Source):
     def __init__(self, sources: list[Source]) -> None:
         self._sources = sources
         self.bounded = sources[-1].bounded
+        self.replayable = all(source.replayable for source in sources)
         # settled when the job is planned
         self._counts: list[int] = []
         # only on the driver: for each split the source it was in when last asked, and whether that had ended

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.core.source import Position, ReadBatch, Source, SourceClock
+from penstock.core.source import Lag, Position, ReadBatch, Source, SourceClock
 
 __all__ = ["CollectionSource", "DataGeneratorSource", "NumberSequenceSource", "RateLimiterStrategy"]
 
@@ -40,6 +40,19 @@ class _IndexedSource(Source):
         assert stop is not None, "a source without end cannot be read to its end"
         for first in range(start.at, stop, _READ):
             yield self._values(split, splits, first, min(stop, first + _READ)), None
+
+    def lag(self, split: int, splits: int, at: Position, base: Position, clock: SourceClock) -> Lag:
+        """Records that are there, or that a rate limit has let through, and are not read."""
+        size, allowed, rate = self._size(split, splits), self._allowed(splits, clock), self._per_ms(splits)
+        ends = [end for end in (size, None if allowed is None else base.at + allowed) if end is not None]
+        if not ends:
+            return Lag()
+        records = max(0, min(ends) - at.at)
+        return Lag(records, None if rate is None else int(records / rate))
+
+    def _per_ms(self, splits: int) -> float | None:
+        """Records of a split that a rate limit lets through in a millisecond."""
+        return None
 
     def _allowed(self, splits: int, clock: SourceClock) -> int | None:
         """How many records of a split a rate limit has let through since this run began."""
@@ -139,6 +152,8 @@ class DataGeneratorSource(_IndexedSource):
         return list(map(self._generate, range(start * splits + split, stop * splits + split, splits)))
 
     def _allowed(self, splits: int, clock: SourceClock) -> int | None:
-        if self._rate is None:
-            return None
-        return int((clock.now_ms - clock.started_ms) * self._rate / splits / 1000)
+        rate = self._per_ms(splits)
+        return None if rate is None else int((clock.now_ms - clock.started_ms) * rate)
+
+    def _per_ms(self, splits: int) -> float | None:
+        return None if self._rate is None else self._rate / splits / 1000

@@ -12,7 +12,7 @@ from penstock.connectors.file_listing import FoundFile, list_files
 from penstock.connectors.file_source import FileSource
 from penstock.connectors.formats.files import Extent, FileFormat
 from penstock.core.errors import SourceError
-from penstock.core.source import Position, ReadBatch, SourceClock
+from penstock.core.source import Lag, Position, ReadBatch, SourceClock
 from penstock.core.time import Duration
 
 __all__ = ["WatchedFileSource"]
@@ -59,6 +59,11 @@ class WatchedFileSource(FileSource):
             return start
         present = {_hash(f.path) for f in self._found}
         return self._position(stretches, (begun & present) | fresh)
+
+    def lag(self, split: int, splits: int, at: Position, base: Position, clock: SourceClock) -> Lag:
+        """By the modification time of the first file that waits; how many records it holds is not known."""
+        waiting = next((file for file, _ in self._waiting(at, self._begun_at(at))), None)
+        return Lag(None, 0 if waiting is None else max(0, clock.now_ms - waiting.mtime_ns // 1_000_000))
 
     def _begun_at(self, position: Position) -> frozenset[bytes]:
         text = position.at["begun"]

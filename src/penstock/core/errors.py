@@ -18,6 +18,7 @@ __all__ = [
     "PenstockError",
     "ProgramError",
     "RecordError",
+    "SavepointError",
     "SinkError",
     "SourceError",
     "TimestampError",
@@ -51,6 +52,10 @@ class ForeignCheckpointError(CheckpointError):
 
 class DamagedCheckpointError(CheckpointError):
     """A file of the checkpoint is missing, truncated or altered."""
+
+
+class SavepointError(CheckpointError):
+    """A savepoint that cannot be taken, read or started from."""
 
 
 class SourceError(PenstockError):

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from penstock.core.errors import SourceError
-from penstock.core.source import Position, ReadBatch, Source, SourceClock
+from penstock.core.source import Lag, Position, ReadBatch, Source, SourceClock
 
 __all__ = ["PythonSource", "Timestamped"]
 
@@ -71,6 +71,10 @@ class PythonSource(Source):
         """Whether nothing will ever follow. A source with `bounded = True` must come to it in every partition."""
         return False
 
+    def offset_lag(self, partition: Any, offset: Any) -> Lag:
+        """How far an offset is behind what there is to read: `Lag(records, ms)`, each None if it cannot be told."""
+        return Lag()
+
     @abstractmethod
     def read_partition(self, partition: Any, start: Any, end: Any) -> Iterable[Any]:
         """The records between two offsets, each as it is or as `Timestamped`; runs in workers."""
@@ -102,6 +106,9 @@ class PythonSource(Source):
     ) -> Position:
         offset = self._offset(split, start)
         return self._position(split, self.latest_offset(self._names()[split], offset, limit))
+
+    def lag(self, split: int, splits: int, at: Position, base: Position, clock: SourceClock) -> Lag:
+        return self.offset_lag(self._names()[split], self._offset(split, at))
 
     def _offset(self, split: int, position: Position) -> Any:
         partition = self._names()[split]

@@ -28,6 +28,7 @@ from penstock.core.checkpoint_storage import (
 )
 from penstock.core.checkpointed import (
     CheckpointedFunction,
+    CheckpointListener,
     FunctionInitializationContext,
     FunctionSnapshotContext,
     OperatorStateStore,
@@ -87,6 +88,7 @@ from penstock.core.state_backend import (
     RocksDBStateBackend,
     StateBackend,
 )
+from penstock.core.transactions import CheckpointCommitter, GenericWriteAheadSink, TwoPhaseCommitSinkFunction
 from penstock.core.triggers import Trigger, TriggerResult
 from penstock.core.window_functions import ProcessWindowFunction, WindowFunction
 from penstock.core.windows import CountWindow, GlobalWindow, MergingWindowAssigner, TimeWindow, Window, WindowAssigner
@@ -101,7 +103,9 @@ __all__ = [
     "BroadcastProcessFunction",
     "BroadcastStream",
     "CachedDataStream",
+    "CheckpointCommitter",
     "CheckpointConfig",
+    "CheckpointListener",
     "CheckpointStorage",
     "CheckpointedFunction",
     "CheckpointingMode",
@@ -127,6 +131,7 @@ __all__ = [
     "Function",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
+    "GenericWriteAheadSink",
     "GlobalWindow",
     "HashMapStateBackend",
     "IntervalJoin",
@@ -178,6 +183,7 @@ __all__ = [
     "Timestamped",
     "Trigger",
     "TriggerResult",
+    "TwoPhaseCommitSinkFunction",
     "Window",
     "WindowAssigner",
     "WindowFunction",

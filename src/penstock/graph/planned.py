@@ -45,7 +45,11 @@ class PlannedGraphs:
         }
         parts = [texts[graph]() for graph in which]
         if self.guarantees and len(which) > 1:
-            parts.append("\n".join(["== Guarantees ==", *(f"{path}: {given}" for path, given in self.guarantees)]))
+            parts.append(
+                "\n".join(
+                    [f"== Guarantees: {self.stream.name} ==", *(f"{path}: {given}" for path, given in self.guarantees)]
+                )
+            )
         return "\n\n".join(parts)
 
     def diagrams(self, which: tuple[str, ...] = GRAPHS) -> list[Diagram]:

@@ -31,7 +31,7 @@ from penstock.runtime.operators.broadcast import BroadcastOperator, KeyedBroadca
 from penstock.runtime.operators.poison import FunctionGuard, GuardedFilter, GuardedFlatMap
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.sink import CollectOperator, SinkOperator
-from penstock.runtime.operators.sink_function import FunctionSinkOperator
+from penstock.runtime.operators.sink_function import function_sink
 from penstock.runtime.operators.timestamps import TimestampsOperator
 from penstock.runtime.operators.transform import FilterOperator, FlatMapOperator, MapOperator
 from penstock.runtime.operators.windows.choose import window_operator
@@ -53,7 +53,7 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
     PatternMatchSpec: CepOperator,
     AsyncSpec: AsyncOperator,
     SinkSpec: SinkOperator,
-    FunctionSinkSpec: FunctionSinkOperator,
+    FunctionSinkSpec: function_sink,
     CollectSpec: CollectOperator,
 }
 

@@ -10,14 +10,19 @@ from penstock.runtime.operators.windows.operator import WindowOperator
 from penstock.runtime.operators.windows.panes import PaneWindowOperator, shares_panes
 from penstock.runtime.operators.windows.sessions import SessionWindowOperator, are_sessions
 
-__all__ = ["window_operator"]
+__all__ = ["window_class", "window_operator"]
+
+
+def window_class(spec: WindowSpec) -> type[WindowOperator]:
+    """The general one, unless a shorter way gives the same. They lay out their state in ways of their own."""
+    if shares_panes(spec):
+        return PaneWindowOperator
+    if are_sessions(spec):
+        return SessionWindowOperator
+    return AlignedWindowOperator if is_aligned(spec) else WindowOperator
 
 
 def window_operator(desc: ChainedOperator, task: TaskContext) -> WindowOperator:
-    """The general one, unless a shorter way gives the same."""
+    """The live operator of a window spec."""
     assert isinstance(desc.spec, WindowSpec)
-    if shares_panes(desc.spec):
-        return PaneWindowOperator(desc, task)
-    if are_sessions(desc.spec):
-        return SessionWindowOperator(desc, task)
-    return AlignedWindowOperator(desc, task) if is_aligned(desc.spec) else WindowOperator(desc, task)
+    return window_class(desc.spec)(desc, task)

@@ -30,11 +30,7 @@ from penstock.graph.planned import PlannedGraphs
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
 from penstock.plan.guarantees import MODE as CHECKPOINT_MODE
-<<<<<<< HEAD
-from penstock.plan.guarantees import guarantees_text, paths
-=======
 from penstock.plan.guarantees import guarantee_lines, guarantees_text
->>>>>>> main
 from penstock.runtime.dependencies import dependencies_at_hand
 from penstock.savepoint.folder import Savepoint
 
@@ -65,16 +61,10 @@ CONF_VARIABLE = "PENSTOCK_CONF"
 PLAN_ONLY = "penstock.plan-only"
 """Set by `penstock plan`: the program is left at its first `execute()`."""
 
-<<<<<<< HEAD
-WATCHERS: list[Callable[[JobClient, JobPlan], None]] = []
-"""Told of every job that starts in this process; the command line shows its progress so."""
-_LOG = logging.getLogger("penstock.job")
-=======
 _LOG = logging.getLogger("penstock.job")
 
 WATCHERS: list[Callable[[JobClient, JobPlan], None]] = []
 """Told of every job that starts in this process; the command line shows its progress so."""
->>>>>>> main
 
 CHECKPOINT_DIR = "execution.checkpointing.dir"
 RUNTIME_MODE = "execution.runtime-mode"
@@ -261,12 +251,7 @@ def planned(graph: StreamGraph, conf: Configuration, parallelism: int, max_paral
     """The graphs and guarantees of a program, to be shown; runs nothing (G1, F7)."""
     host = choose_host(graph, conf)
     options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
-<<<<<<< HEAD
-    given = tuple((str(path), f"{path.gives} ({path.reason})") for path in paths(graph))
-    return PlannedGraphs(graph, compile_job_graph(graph, options), given)
-=======
     return PlannedGraphs(graph, compile_job_graph(graph, options), guarantee_lines(graph))
->>>>>>> main
 
 
 def execution_plan(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:

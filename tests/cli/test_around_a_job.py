@@ -36,7 +36,7 @@ def test_a_new_project_passes_its_test_and_runs(tmp_path: Path) -> None:
     assert "3 passed" in tested.stdout
     run = penstock("run", str(folder / "job.py"), "--readings", "120", "--host", "local", "-p", "1")
     assert run.exit_code == 0, run.stderr
-    assert "Average(sensor='sensor-0', until_ms=65000, celsius=" in run.stdout
+    assert "Average(sensor='sensor-0', until_ms=1767225605000, celsius=" in run.stdout
     assert "my shop" in (folder / "README.md").read_text()
     assert 'name = "my-shop"' in (folder / "pyproject.toml").read_text()
 

@@ -8,10 +8,6 @@ import click
 
 from penstock._version import __version__
 from penstock.api.errors import PenstockError
-<<<<<<< HEAD
-=======
-from penstock.cli import savepoints
->>>>>>> main
 from penstock.cli.completion import completion
 from penstock.cli.demo import demo
 from penstock.cli.doctor import doctor
@@ -62,11 +58,5 @@ def main() -> None:
     """
 
 
-<<<<<<< HEAD
 for command in (run, plan, list_jobs, stop, cancel, savepoint, new, demo, doctor, completion):
     main.add_command(command)
-=======
-for command in (run, plan, list_jobs, cancel, new, demo, doctor, completion):
-    main.add_command(command)
-savepoints.register(main)
->>>>>>> main

@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 from penstock.api.errors import PenstockError
-from penstock.cli import savepoints
 from penstock.cli.options import PASS_ON, given, job_options, settings
 from penstock.cli.progress import progress_of, progress_options
 from penstock.cli.savepoints import start_options, start_settings
@@ -26,26 +25,15 @@ __all__ = ["interruptible", "run", "run_job"]
 
 @click.command(context_settings=PASS_ON)
 @job_options
-<<<<<<< HEAD
 @start_options
-=======
-@savepoints.start_options
->>>>>>> main
 @progress_options
 def run(
     job: str,
     args: tuple[str, ...],
-<<<<<<< HEAD
     progress: bool | None,
     plain: bool,
     from_savepoint: str | None,
     allow_unclaimed_state: bool,
-=======
-    from_savepoint: str | None,
-    allow_unclaimed_state: bool,
-    progress: bool | None,
-    plain: bool,
->>>>>>> main
     **options: Any,
 ) -> None:
     """Run a job.
@@ -65,16 +53,10 @@ def run(
       penstock run job.py --checkpoint /data/new --from-savepoint /data/saved/monday
       penstock run job.py --plain 2>progress.log       a line every few seconds
       penstock run job.py --master spark://host:7077 -- -p "for the job"
-      penstock run job.py --checkpoint /data/new --from-savepoint /data/saved/monday
     """
-<<<<<<< HEAD
     start = start_settings(from_savepoint, allow_unclaimed_state)
     said = settings({**given(**options), **start})
     with said, _guarantees_shown(), interruptible() as interrupted, progress_of(progress, plain):
-=======
-    said = {**given(**options), **savepoints.start_settings(from_savepoint, allow_unclaimed_state)}
-    with settings(said), _summary(), interruptible() as interrupted, progress_of(progress, plain):
->>>>>>> main
         run_job(job, args)
     if interrupted:
         click.echo("Stopped.", err=True)
@@ -82,11 +64,7 @@ def run(
 
 
 @contextmanager
-<<<<<<< HEAD
 def _guarantees_shown() -> Iterator[None]:
-=======
-def _summary() -> Iterator[None]:
->>>>>>> main
     """Shows what is logged about the job when it starts: the guarantee of each path (F7)."""
     logger, handler = logging.getLogger("penstock.job"), logging.StreamHandler()
     before = logger.level

@@ -45,16 +45,8 @@ class PlannedGraphs:
         }
         parts = [texts[graph]() for graph in which]
         if self.guarantees and len(which) > 1:
-<<<<<<< HEAD
-            parts.append(
-                "\n".join(
-                    [f"== Guarantees: {self.stream.name} ==", *(f"{path}: {given}" for path, given in self.guarantees)]
-                )
-            )
-=======
             title = f"== Guarantees: {self.stream.name} =="
             parts.append("\n".join([title, *(f"{path}: {given}" for path, given in self.guarantees)]))
->>>>>>> main
         return "\n\n".join(parts)
 
     def diagrams(self, which: tuple[str, ...] = GRAPHS) -> list[Diagram]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,26 +13,29 @@ from typing import Any
 import click
 
 from penstock.api.errors import PenstockError
+from penstock.cli import savepoints
 from penstock.cli.options import PASS_ON, given, job_options, settings
 from penstock.cli.progress import progress_of, progress_options
-from penstock.cli.savepoints import start_options, start_settings
 from penstock.cli.say import FAILED, INTERRUPTED, fail, suggestion
 from penstock.cli.script import last_line_of, run_script, script_traceback
+from penstock.cli.supervise import supervise_option, supervised
 
 __all__ = ["interruptible", "run", "run_job"]
 
 
 @click.command(context_settings=PASS_ON)
 @job_options
-@start_options
+@savepoints.start_options
+@supervise_option
 @progress_options
 def run(
     job: str,
     args: tuple[str, ...],
-    progress: bool | None,
-    plain: bool,
     from_savepoint: str | None,
     allow_unclaimed_state: bool,
+    supervise: bool,
+    progress: bool | None,
+    plain: bool,
     **options: Any,
 ) -> None:
     """Run a job.
@@ -50,31 +52,21 @@ def run(
     Examples:
       penstock run job.py -p 4
       penstock run job.py --checkpoint /data/ckpt --conf penstock.batch.max-records=100000
-      penstock run job.py --checkpoint /data/new --from-savepoint /data/saved/monday
       penstock run job.py --plain 2>progress.log       a line every few seconds
       penstock run job.py --master spark://host:7077 -- -p "for the job"
+      penstock run job.py --checkpoint /data/new --from-savepoint /data/saved/monday
+      penstock run job.py --checkpoint /data/ckpt --supervise
     """
-    start = start_settings(from_savepoint, allow_unclaimed_state)
-    said = settings({**given(**options), **start})
-    with said, _guarantees_shown(), interruptible() as interrupted, progress_of(progress, plain):
+    said = {**given(**options), **savepoints.start_settings(from_savepoint, allow_unclaimed_state)}
+    if supervise:
+        _check_file(job)
+        with settings(said):
+            sys.exit(supervised(job, args, progress, plain))
+    with settings(said), interruptible() as interrupted, progress_of(progress, plain):
         run_job(job, args)
     if interrupted:
         click.echo("Stopped.", err=True)
         sys.exit(INTERRUPTED)
-
-
-@contextmanager
-def _guarantees_shown() -> Iterator[None]:
-    """Shows what is logged about the job when it starts: the guarantee of each path (F7)."""
-    logger, handler = logging.getLogger("penstock.job"), logging.StreamHandler()
-    before = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
 
 
 @contextmanager

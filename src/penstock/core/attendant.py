@@ -28,7 +28,7 @@ _LAST_MS = 5_000
 
 
 def _cancel(client: JobClient, _: dict[str, Any]) -> dict[str, Any]:
-    _LOG.info("Another process asks to cancel the job: it ends between two batches.")
+    _LOG.warning("Another process asks to cancel the job: it ends between two batches.")
     client.stop()
     return {"status": client.status.name}
 

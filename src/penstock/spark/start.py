@@ -46,7 +46,7 @@ def find_start(
         found = current.description()
         _check_origin(checkpoint, found, given)
         resumed = _resumed(plan, found)
-        if _differences(found, resumed):
+        if _differs(found, resumed):
             start = _Upgrade(spark, checkpoint, current, found).to(plan, allow_unclaimed)
         else:
             check_logs(current, plan.stages, plan.partitions)
@@ -117,8 +117,16 @@ def _shape(plan: JobPlan) -> dict[str, Any]:
     }
 
 
-def _differences(found: dict[str, Any], plan: JobPlan) -> list[str]:
-    return [key for key, value in _shape(plan).items() if found.get(key) != value]
+def _differs(found: dict[str, Any], plan: JobPlan) -> bool:
+    """Whether Spark's checkpoint does not fit a plan, or an operator or source is not what it was under its uid."""
+    if any(found.get(key) != value for key, value in _shape(plan).items()):
+        return True
+    return "notes" in found and _kinds(PlanNotes.from_json(found["notes"])) != _kinds(notes_of(plan))
+
+
+def _kinds(notes: PlanNotes) -> set[tuple[str, ...]]:
+    operators = {(op.uid, op.kind, op.form) for op in notes.operators}
+    return {*operators, *((s.uid, s.kind) for s in notes.sources)}
 
 
 def _committed_state(spark: SparkSession, checkpoint: Checkpoint, found: dict[str, Any], path: str) -> Savepoint:

@@ -26,6 +26,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "testing": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "api"}),
     "cli": frozenset({"api"}),
     "launch": frozenset({"core", "graph", "connectors", "api", "plan", "runtime", "savepoint", "spark", "testing"}),
+    "demo": FACADES,  # a user's program that ships with the package
     "_version": frozenset(),
     "__init__": frozenset(),
     **{facade: frozenset({"core", "connectors", "api"}) for facade in FACADES},
@@ -41,12 +42,13 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
     "cli": frozenset({"click"}),
 }
 
-# allowed inside functions only: execute() meets its host late, only Parquet and ORC need Arrow, only Avro fastavro
+# allowed inside functions only: execute() meets its host late, only Parquet and ORC need Arrow, only Avro fastavro,
+# only PostgreSQL psycopg, only a terminal rich
 LATE: dict[str, frozenset[str]] = {
     "api": frozenset({"launch"}),
-    "cli": frozenset({"launch"}),
+    "cli": frozenset({"launch", "demo", "rich"}),
     "state": frozenset({"launch"}),
-    "connectors": frozenset({"pyarrow", "fastavro"}),
+    "connectors": frozenset({"pyarrow", "fastavro", "psycopg"}),
 }
 
 

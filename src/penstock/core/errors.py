@@ -12,6 +12,7 @@ __all__ = [
     "ForeignCheckpointError",
     "JavaError",
     "JobFailedError",
+    "JobNotFoundError",
     "KeyTypeError",
     "OperatorError",
     "PenstockError",
@@ -67,6 +68,10 @@ class SinkError(PenstockError):
 
 class JobFailedError(PenstockError):
     """The job ended with an error that is not the program's own."""
+
+
+class JobNotFoundError(PenstockError):
+    """No running job, or more than one, fits what was asked for."""
 
 
 class OperatorError(PenstockError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from penstock.core.specs import OperatorSpec, SinkSpec, TimestampsSpec
+from penstock.core.specs import FunctionSinkSpec, OperatorSpec, SinkSpec, TimestampsSpec
 from penstock.runtime.context import Lane
 from penstock.runtime.valve import ValveState
 
@@ -37,10 +37,20 @@ def _any_of(states: Mapping[int, Any], share: Share) -> Any:
 
 
 def _pending(states: Mapping[int, Any], share: Share) -> Any:
-    """Committables: the first subtask sends all back to the driver, unless they have been committed for good."""
+    """Committables: the first subtask sends all back to the driver, unless they have been committed for good.
+
+    Generations are not taken over: every start from a savepoint is a new one.
+    """
     if share.committed or share.subtask:
         return None
-    return [item for subtask in sorted(states) for item in states[subtask]] or None
+    waiting = [item for subtask in sorted(states) for item in _committables(states[subtask])]
+    return (waiting, "", -1) if waiting else None
+
+
+def _committables(state: Any) -> list[Any]:
+    """Of what a sink keeps: with generation and last batch or, before there were generations, alone."""
+    found: list[Any] = state if isinstance(state, list) else state[0]
+    return found
 
 
 def _lanes(states: Mapping[int, Any], share: Share) -> Any:
@@ -69,6 +79,7 @@ def _lanes(states: Mapping[int, Any], share: Share) -> Any:
 
 _RULES: dict[type[OperatorSpec], Callable[[Mapping[int, Any], Share], Any]] = {
     SinkSpec: _pending,
+    FunctionSinkSpec: _pending,
     TimestampsSpec: _lanes,
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from penstock.core.checkpointed import checkpointed_function
+from penstock.core.checkpointed import checkpoint_listener, checkpointed_function
 from penstock.core.clock import Clock, Stopwatch
 from penstock.core.job import InEdge, JobPlan, Vertex
 from penstock.core.partition import Forward
@@ -123,6 +123,7 @@ class VertexTask:
         self._entries = {edge.edge_id: self._head.entry(edge.input) for edge in vertex.in_edges}
         self._op_blobs = store.get_many(self._op_names)
         self._functions = self._make_functions(start)
+        self._listeners = [(op, found) for op in self._operators if (found := checkpoint_listener(op.desc.spec))]
         self._batch = self._hold_input() if plan.settings.batch_mode else None
         self.records_in = self.records_late = 0
         self.busy = Stopwatch()
@@ -222,6 +223,8 @@ class VertexTask:
         self._heavy = self._make_heavy()
         for writer in self._writers:
             writer.begin(info.batch_id)
+        if info.batch_id > 0 and self._batch is None:
+            self._notify(info.batch_id)
         for op in self._operators:
             op.begin()
         if self._restored:
@@ -230,6 +233,15 @@ class VertexTask:
         if self._valve.closed_unheard():
             self._head.watermark(MAX_WATERMARK)
         self.tick()
+
+    def _notify(self, checkpoint_id: int) -> None:
+        """The batch before this one is durable, or this one would not run (F6)."""
+        for op, listener in self._listeners:
+            try:
+                listener.notify_checkpoint_complete(checkpoint_id)
+            except Exception as error:
+                doing = "notify_checkpoint_complete()"
+                raise user_failure(op.desc.name, op.desc.uid, doing, NO_RECORD, error) from error
 
     def _resume(self) -> None:
         """After a start from a savepoint: move the clock if it can, and tell all receivers where this subtask stands.

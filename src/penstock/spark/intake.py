@@ -22,7 +22,7 @@ from pyspark.sql.types import StructType
 
 from penstock.core.clock import SystemClock
 from penstock.core.job import JobPlan, Vertex
-from penstock.core.source import Position, SourceClock
+from penstock.core.source import Lag, Position, SourceClock
 from penstock.runtime.chunk import DRIVER, FINISHED, LOST, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.intake import read_split
@@ -47,7 +47,7 @@ class IntakeOptions:
     bundle: Bundle
     run_id: str
     control_path: str
-    batch_records: int
+    limits: dict[str, int]
     savepoint: Savepoint | None = None
 
 
@@ -113,6 +113,7 @@ class _Part(InputPartition):
         self.start = self.end = Position(None)
         self.held: bytes | None = None
         self.lost = 0
+        self.lag: Lag | None = None
         self.file: int | None = None
         self.restores = False
 
@@ -163,7 +164,8 @@ class IntakeReader(DataSourceStreamReader):
         if control.get("drain"):
             return self._drained(start)
         plan = self._options.bundle.load()
-        sources = {v.uid: self._advance(v, start["sources"]) for v in own_vertices(plan)}
+        limits = self._options.limits | control.get("limits", {})
+        sources = {v.uid: self._advance(v, start["sources"], limits[v.uid]) for v in own_vertices(plan)}
         if self._base is None:
             self._base = {v.uid: _positions(v, start["sources"]) for v in own_vertices(plan)}
         if not self._ticks(control.get("next_timer_ms")) and sources == start["sources"]:
@@ -192,19 +194,23 @@ class IntakeReader(DataSourceStreamReader):
         self._retry_ms = {} if due_ms is None else {due_ms: now_ms + _RETRY_MS}
         return True
 
-    def _advance(self, vertex: Vertex, known: dict[str, Any]) -> dict[str, Any]:
+    def _advance(self, vertex: Vertex, known: dict[str, Any], limit: int) -> dict[str, Any]:
+        if vertex.uid not in known and vertex.source.moving_start:
+            return _positions(vertex, known)  # noted by the first batch, so that a replay of it finds the same
         now = SourceClock(self._clock.now_ms(), self._started_ms)
-        base = (self._base or {}).get(vertex.uid) or _positions(vertex, known)
+        base = self._begun(vertex, known)
         live = self._running()
         ends = {}
         for name, data in _positions(vertex, known).items():
             start = Position.from_json(data)
             if not start.ended:
-                start = live.advance(
-                    vertex, int(name), start, Position.from_json(base[name]), self._options.batch_records, now
-                )
+                start = live.advance(vertex, int(name), start, Position.from_json(base[name]), limit, now)
             ends[name] = start.to_json()
         return ends
+
+    def _begun(self, vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Where this run of the job began to read a source."""
+        return (self._base or {}).get(vertex.uid) or _positions(vertex, known)
 
     def _running(self) -> LiveSplits:
         """The functions that run by themselves in this process; they are cancelled when Spark ends it."""
@@ -250,15 +256,18 @@ class IntakeReader(DataSourceStreamReader):
                 continue
             part = _Part(info)
             part.vertex, part.split, part.end = vertex.vertex_id, int(name), Position.from_json(stop)
-            part.start = (
-                Position.from_json(begin)
-                if begin is not None
-                else Position(vertex.source.initial(int(name), vertex.parallelism).at)
-            )
+            part.start = Position.from_json(begin) if begin is not None else _beginning(vertex, part)
             held = self._running().held(vertex, part.split, part.start, part.end)
             if held is not None:
                 part.held, part.lost = dumps(held.batches), held.lost
+            part.lag = self._lag(vertex, part, known)
             yield part
+
+    def _lag(self, vertex: Vertex, part: _Part, known: dict[str, Any]) -> Lag:
+        now = SourceClock(self._clock.now_ms(), self._started_ms)
+        base = Position.from_json(self._begun(vertex, known)[str(part.split)])
+        lag: Lag = self._running().lag(vertex, part.split, part.end, base, now)
+        return lag
 
     def commit(self, end: dict[str, Any]) -> None:
         """Let go of what is held for sources that cannot be read again."""
@@ -298,7 +307,7 @@ class IntakeReader(DataSourceStreamReader):
                 lost = (vertex.operators[0].name, vertex.uid, part.split, part.lost)
                 yield ChunkRow(0, DRIVER, 0, 0, LOST, dumps(lost))
             held = loads(part.held) if part.held is not None else None
-            yield from read_split(plan, vertex, part.split, part.start, part.end, SystemClock(), info, held)
+            yield from read_split(plan, vertex, part.split, part.start, part.end, SystemClock(), info, held, part.lag)
 
 
 def _when_terminated(stop: Callable[[], None]) -> None:
@@ -311,6 +320,12 @@ def _when_terminated(stop: Callable[[], None]) -> None:
         sys.exit(128 + number)
 
     signal.signal(signal.SIGTERM, end)
+
+
+def _beginning(vertex: Vertex, part: _Part) -> Position:
+    """Where a split is read from in a job's first batch; it has not ended there, so that its end is announced."""
+    source = vertex.source
+    return Position(part.end.at if source.moving_start else source.initial(part.split, vertex.parallelism).at)
 
 
 def _positions(vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -27,6 +27,7 @@ from penstock.core.job import JobPlan
 from penstock.core.recovery import SAVEPOINT_DIR, Recovery
 from penstock.core.restart import RestartStrategy, restart_strategy
 from penstock.core.specs import CollectSpec
+from penstock.runtime.admission import admission, read_by
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.state.page import NO_TIMER
@@ -37,6 +38,7 @@ from penstock.spark.damage import check_state
 from penstock.spark.dependencies import ship
 from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.frames import frame_vertices, union_stream_frames
+from penstock.spark.frozen_frames import freeze_frames
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.job_thread import JobThread
 from penstock.spark.processor import StageProcessor
@@ -65,7 +67,7 @@ class StreamingJob(JobClient):
 
     def __init__(self, plan: JobPlan, conf: Configuration, spark: SparkSession) -> None:
         # configuration
-        self._plan, self._conf, self._spark = plan, conf, spark
+        self._conf, self._spark = conf, spark
         make_bundle(plan)  # refuses what cannot be sent before anything is claimed
         self._id = uuid.uuid4().hex
         self._clock = SystemClock()
@@ -78,9 +80,10 @@ class StreamingJob(JobClient):
             self._recovery.savepoint,
             self._recovery.allow_unclaimed,
         )
-        self._plan = plan = start.plan
-        self._bundle = make_bundle(plan)
         self._checkpoint, self._savepoint = start.checkpoint, start.savepoint
+        self._plan = plan = freeze_frames(start.plan, self._checkpoint.root.location, conf)
+        self._bundle = make_bundle(plan)
+        self._admission = admission(plan, conf)
         self._strategy: RestartStrategy = restart_strategy(conf, plan.name)
         # of the job
         self._status = JobStatus.RUNNING
@@ -92,7 +95,10 @@ class StreamingJob(JobClient):
         self._ended_ms = self._started_ms
         self.batches = 0
         self.restarts = 0
+        self._failures, self._last_failure = 0, ""
+        self._halted = threading.Event()
         self._batch_ms: dict[int, int] = {}
+        self._release_ms = 0
         self._service = Service(spark, self._checkpoint, plan, self._clock)
         # of the current run
         self._control = ControlFile(os.path.join(self._scratch, "control.json"))
@@ -120,13 +126,17 @@ class StreamingJob(JobClient):
                     ended = self._finished or self._service.saved or not self._stopping
                     self._status = JobStatus.FINISHED if ended else JobStatus.CANCELED
                     return
+                self._failures += 1
+                self._last_failure = str(error)
                 delay_ms = self._strategy.next_delay_ms(self._clock.now_ms())
                 if delay_ms is None or self._stopping:
                     raise error
                 self._checkpoint.check_owner()
                 self._status = JobStatus.RESTARTING
                 self.restarts += 1
-                self._clock.sleep_ms(delay_ms)
+                if self._halted.wait(delay_ms / 1000):
+                    self._status = JobStatus.CANCELED
+                    return
                 self._status = JobStatus.RUNNING
         except BaseException as error:
             self._status = JobStatus.FAILED
@@ -187,7 +197,7 @@ class StreamingJob(JobClient):
                 self._bundle,
                 run_id,
                 os.path.join(self._scratch, "control.json"),
-                self._conf.get_integer("penstock.batch.max-records", 500_000),
+                self._admission.limits(),
                 self._savepoint,
             )
         )
@@ -246,6 +256,7 @@ class StreamingJob(JobClient):
                 "hold": begun and self._service.holds,
                 "drain": begun and self._service.drains,
                 "next_timer_ms": self._due_ms,
+                "limits": self._admission.limits(),
             }
             if words != self._said:
                 self._said = words
@@ -290,6 +301,7 @@ class StreamingJob(JobClient):
 
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
         """Called by Spark for every batch; the batch runs inside, by the one action here."""
+        begun_ms = self._clock.now_ms()
         with self._lock:
             if self._ledger.holding:
                 self._release()
@@ -301,12 +313,15 @@ class StreamingJob(JobClient):
             self._held_batch = batch_id
             self._ledger.hold(output)
             self._finished = output.finished
+            output.batch_ms = self._clock.now_ms() - begun_ms
             self._note(output)
         self._ran.set()
 
     def _release(self) -> None:
         self._checkpoint.seal(self._held_batch)
+        begun_ms = self._clock.now_ms()
         self._ledger.release()
+        self._release_ms = self._clock.now_ms() - begun_ms
         if self._released is None:
             self._checkpoint.forget_predecessors()
         self._released = self._held_batch
@@ -314,6 +329,8 @@ class StreamingJob(JobClient):
         self._strategy.note_progress()
 
     def _note(self, output: BatchOutput) -> None:
+        assert output.batch_ms is not None
+        self._admission.note(output.batch_ms + self._release_ms, read_by(self._plan, output.metrics))
         due = min((entry["next_timer_ms"] for entry in output.metrics), default=NO_TIMER)
         self._due_ms = None if due == NO_TIMER else due
         self._say()
@@ -341,6 +358,7 @@ class StreamingJob(JobClient):
         with self._lock:
             self._stopping = True
             self._say()
+        self._halted.set()
         self._thread.join()
 
     def ask(self, directory: str | None, stop: bool, drain: bool) -> CompletableFuture[str]:
@@ -379,6 +397,10 @@ class StreamingJob(JobClient):
                 "subtasks": self._ledger.book.subtasks(),
                 "batch_ms": list(self._batch_ms.values()),
                 "lost_records": self._ledger.lost_records,
+                "limits": self._admission.limits(),
+                "restarts": self.restarts,
+                "failures": self._failures,
+                "last_failure": self._last_failure,
             }
 
     def results(self, name: str) -> Iterator[Any]:

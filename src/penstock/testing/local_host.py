@@ -140,10 +140,10 @@ class LocalJob:
         saved = {key: dict(store.blobs) for key, store in self._stores.items()}
         try:
             output = BatchOutput(self._line(ends))
+            self.ledger.hold(output)
         except BaseException:
             self._restore(saved)
             raise
-        self.ledger.hold(output)
         if not commit:
             self._restore(saved)
             self.ledger.drop()
@@ -205,7 +205,9 @@ class LocalJob:
                 begin = Position(start.at, False) if first else start
                 held = self._live.held(vertex, split, begin, ends[key])
                 batches = held.batches if held is not None else None
-                yield from read_split(self.plan, vertex, split, begin, ends[key], self.clock, info, batches)
+                now = SourceClock(self.clock.now_ms(), self._started_ms)
+                lag = self._live.lag(vertex, split, ends[key], self._base[key], now)
+                yield from read_split(self.plan, vertex, split, begin, ends[key], self.clock, info, batches, lag)
 
     def _stage(self, level: int, rows: Sequence[ChunkRow]) -> Iterator[ChunkRow]:
         for partition in range(self.plan.partitions):

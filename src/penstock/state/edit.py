@@ -25,6 +25,7 @@ from penstock.savepoint.files import Folder
 from penstock.savepoint.folder import METADATA, Savepoint, refuse_used
 from penstock.savepoint.metadata import Metadata, OperatorNote, SourceNote
 from penstock.state.keyed import make_backend, page_keys
+from penstock.state.regroup import regrouped
 from penstock.state.view import StateView
 
 __all__ = ["KeyedEditor", "StateEditor"]
@@ -175,6 +176,16 @@ class StateEditor:
         moved = (*note.splits[:split], Position(at, ended), *note.splits[split + 1 :])
         sources = (replace(s, splits=moved) if s is note else s for s in self._metadata.sources)
         self._metadata = replace(self._metadata, sources=tuple(sources))
+
+    def set_max_parallelism(self, max_parallelism: int) -> None:
+        """Lay all keyed state out anew, in another number of key groups: a job cannot have more subtasks than these."""
+        if max_parallelism < 1:
+            raise SavepointError(f"A maximum parallelism must be at least 1, got {max_parallelism}")
+        for note in self._metadata.operators:
+            if note.keyed:
+                old = self._edited.get(note.uid) or self._backend(note.uid)
+                self._edited[note.uid] = regrouped(old, note.uid, max_parallelism)
+        self._metadata = replace(self._metadata, max_parallelism=max_parallelism)
 
     # -- writing ----------------------------------------------------------------------------------------
 

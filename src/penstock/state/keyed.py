@@ -16,7 +16,7 @@ from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.task import store_prefix
 from penstock.savepoint.blobs import Blob
 
-__all__ = ["Entry", "TimerEntry", "entries", "make_backend", "page_keys", "timers", "understandable"]
+__all__ = ["Entry", "TimerEntry", "entries", "make_backend", "page_keys", "pages", "timers", "understandable"]
 
 _EVENT, _PROCESSING = "event time", "processing time"
 
@@ -50,7 +50,8 @@ def make_backend(uid: str, blobs: Iterable[Blob], max_parallelism: int) -> Keyed
     return KeyedBackend(store, StoreKeys(store_prefix(uid)), max_parallelism, 12 << 10, MAX_TIMESTAMP)
 
 
-def _pages(backend: KeyedBackend) -> Iterator[Page]:
+def pages(backend: KeyedBackend) -> Iterator[Page]:
+    """Every page in the store."""
     assert isinstance(backend.store, MemoryStore)
     for key, blob in sorted(backend.store.blobs.items()):
         if key[8:9] == b"P":
@@ -76,13 +77,13 @@ def _page_id(key: bytes) -> PageId:
 
 def page_keys(backend: KeyedBackend) -> Iterator[Any]:
     """Every key that has a value or a timer."""
-    for page in _pages(backend):
+    for page in pages(backend):
         yield from sorted(page.members(), key=repr)
 
 
 def timers(backend: KeyedBackend) -> Iterator[TimerEntry]:
     """Every timer, in order of time within a page."""
-    for page in _pages(backend):
+    for page in pages(backend):
         for domain, waiting in zip((_EVENT, _PROCESSING), page.timers, strict=True):
             for time_ms, key, namespace in sorted(waiting, key=lambda timer: timer[0]):
                 yield TimerEntry(key, domain, time_ms, namespace)
@@ -90,7 +91,7 @@ def timers(backend: KeyedBackend) -> Iterator[TimerEntry]:
 
 def entries(backend: KeyedBackend) -> Iterator[Entry]:
     """Every value."""
-    for page in _pages(backend):
+    for page in pages(backend):
         with backend.at(page):
             for table in sorted(page.tables):
                 for key, stored in page.tables[table].items():

@@ -296,6 +296,11 @@ class KeyedBackend:
         if page.stored:
             self._groups[page.ident[0]].set_page(*page.ident[1:], page.earliest(), new=False)
 
+    def sweep_of(self, page: Page) -> int:
+        """When a page is to be swept, as its directory has it."""
+        self._load_groups([page.ident[0]])
+        return min((*self._groups[page.ident[0]].pages.get(page.ident[1:], ())[SWEEP:], NO_TIMER))
+
     def next_sweep_ms(self) -> int:
         """When something expired may have to be removed; NO_TIMER if nothing expires."""
         if self.sweeper is None:

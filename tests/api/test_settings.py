@@ -247,10 +247,6 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
             lambda: checkpoints.set_checkpointing_mode(CheckpointingMode.AT_LEAST_ONCE),
             lambda: env.enable_checkpointing(5, CheckpointingMode.AT_LEAST_ONCE),
         ),
-        f"{prefix}savepoint-dir": (
-            lambda: env.set_default_savepoint_directory("/s"),
-            lambda: env.set_state_backend(FsStateBackend("/c", "/s")),
-        ),
         f"{prefix}snapshot-compression": (lambda: config.set_use_snapshot_compression(True),),
         f"{prefix}timeout": (lambda: checkpoints.set_checkpoint_timeout(5),),
         f"{prefix}tolerable-failed-checkpoints": (
@@ -283,6 +279,13 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
             lambda: stream.print().slot_sharing_group("g"),
         ),
         "CsvSchemaBuilder.set_strict_headers": (lambda: CsvSchema.builder().set_strict_headers().build(),),
+        "DataTypes.CHAR.length": (lambda: DataTypes.CHAR(5),),
+        "DataTypes.DECIMAL.precision": (lambda: DataTypes.DECIMAL(10, 18),),
+        "DataTypes.DECIMAL.scale": (lambda: DataTypes.DECIMAL(38, 2),),
+        "DataTypes.FIELD.description": (lambda: DataTypes.FIELD("a", DataTypes.INT(), "what it is"),),
+        "DataTypes.TIME.precision": (lambda: DataTypes.TIME(3),),
+        "DataTypes.TIMESTAMP.precision": (lambda: DataTypes.TIMESTAMP(3), lambda: DataTypes.TIMESTAMP(0)),
+        "DataTypes.VARCHAR.length": (lambda: DataTypes.VARCHAR(5),),
         "DataTypes.nullable": (lambda: DataTypes.INT(nullable=False),),
         "EmbeddedRocksDBStateBackend.set_db_storage_paths": (lambda: rocks.set_db_storage_paths("/a", "/b"),),
         "EmbeddedRocksDBStateBackend.set_number_of_transfer_threads": (

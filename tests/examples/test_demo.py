@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from examples import demo
-from examples.demo import (
+from penstock import demo
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.connectors.datagen import DataGeneratorSource
+from penstock.demo import (
     LIMITS,
     PANE_MS,
     TOP,
@@ -24,11 +26,8 @@ from examples.demo import (
     hot_items,
     pane_end,
 )
-from penstock.datastream import StreamExecutionEnvironment
-from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.testing import LocalJob, collect, local_job
 
-ROOT = Path(__file__).parents[2]
 PER_SECOND, COUNT = 1_000, 17_000
 
 
@@ -102,8 +101,8 @@ def test_a_ranking_is_readable() -> None:
 
 
 def _demo(folder: Path, *more: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "examples/demo.py", "--checkpoint", str(folder), "--rate", "500", *more]
-    return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = [sys.executable, "-m", "penstock.cli", "demo", "--checkpoint", str(folder), "--rate", "500", *more]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def _times(text: str) -> list[str]:

@@ -24,7 +24,7 @@ from penstock.datastream import (
     SourceFunction,
     StreamExecutionEnvironment,
 )
-from penstock.runtime.live import LiveBuffer, SourceCanceledError
+from penstock.runtime.live_buffer import LiveBuffer, SourceCanceledError
 from penstock.testing import LocalJob, collect, local_job
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*cannot rewind.*:RuntimeWarning")

@@ -18,6 +18,7 @@ from penstock.core.sink import Sink, SupportsCommitter, asked_guarantee
 from penstock.core.source import Source
 from penstock.core.transactions import GenericWriteAheadSink, TwoPhaseCommitSinkFunction
 from penstock.core.triggers import Trigger
+from penstock.core.types import TypeInformation
 from penstock.core.watermark import WatermarkStrategy
 from penstock.core.window_functions import ProcessWindowFunction, WindowFunction
 from penstock.core.windows import WindowAssigner
@@ -72,10 +73,14 @@ class OperatorSpec:
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec(OperatorSpec):
-    """Where records come from; `strategy` is applied in each split, beside the source if it needs no state (T7)."""
+    """Where records come from; `strategy` is applied in each split, beside the source if it needs no state (T7).
+
+    `declared`: the form that records are given before anything sees them (P7).
+    """
 
     source: Source
     strategy: WatermarkStrategy | None = None
+    declared: TypeInformation | None = None
 
     @property
     def stateless(self) -> bool:

@@ -11,7 +11,7 @@ from penstock.core.guarantees import Guarantee, SinkKind
 from penstock.core.specs import SourceSpec
 from penstock.graph.stream_graph import StreamGraph, StreamNode
 
-__all__ = ["Path", "check_guarantees", "guarantees_text", "paths"]
+__all__ = ["Path", "check_guarantees", "guarantee_lines", "guarantees_text", "paths"]
 
 MODE = "execution.checkpointing.mode"
 
@@ -63,9 +63,14 @@ def _reached(graph: StreamGraph, start: int) -> set[int]:
     return reached
 
 
+def guarantee_lines(graph: StreamGraph) -> tuple[tuple[str, str], ...]:
+    """Each path and what it gives."""
+    return tuple((str(path), f"{path.gives} ({path.reason})") for path in paths(graph))
+
+
 def guarantees_text(graph: StreamGraph) -> str:
     """One line a path."""
-    lines = (f"{path}: {path.gives} ({path.reason})" for path in paths(graph))
+    lines = (f"{path}: {given}" for path, given in guarantee_lines(graph))
     return "\n".join((f"== Guarantees: {graph.name} ==", *lines))
 
 

@@ -44,6 +44,7 @@ class BatchOutput:
         self.metrics: list[dict[str, Any]] = []
         self.lost: list[Lost] = []
         self.finished = False
+        self.batch_ms: int | None = None
         for row in sorted(rows, key=lambda r: (r.channel, r.partition, r.seq)):
             self._take(row)
 
@@ -103,7 +104,7 @@ class Ledger:
         output, self._waiting = self._waiting, None
         if output is None:
             return
-        self.book.add(output.metrics)
+        self.book.add(output.metrics, output.batch_ms)
         # a commit that fails is made good after the restart, from state; results would be lost
         for name, subtask, parallelism, values in output.collected:
             self._hand_over(name, subtask, parallelism, values)

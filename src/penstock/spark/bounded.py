@@ -63,6 +63,7 @@ class BoundedJob(JobClient):
         try:
             self._spark.sparkContext.setJobGroup(self._id, self._plan.name, interruptOnCancel=True)
             output = self._execute()
+            output.batch_ms = self._clock.now_ms() - self._started_ms
             ledger = Ledger(self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print, self._book)
             ledger.hold(output)
             ledger.release()

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.common import Duration, Time, WatermarkStrategy
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
+from penstock.launch import planned
 from penstock.testing.trace import trace
 
 __all__ = ["FOLDER", "pictures"]
@@ -19,7 +20,17 @@ STEP_MS = 1_000
 
 def pictures() -> dict[str, str]:
     """File name → SVG."""
-    return {"windows.svg": _windows(), "sliding.svg": _sliding(), "sessions.svg": _sessions()}
+    traces = {"windows.svg": _windows(), "sliding.svg": _sliding(), "sessions.svg": _sessions()}
+    return {**{f"{graph}-graph.svg": _graph(graph) for graph in ("job", "execution")}, **traces}
+
+
+def _graph(which: str) -> str:
+    env = StreamExecutionEnvironment().set_parallelism(2)
+    words = env.from_collection(["to be or", "not to be"]).flat_map(str.split)
+    words.map(lambda word: (word, 1)).key_by(lambda pair: pair[0]).sum(1).print()
+    graph = env.get_stream_graph("word count")
+    conf = env.get_configuration()
+    return planned(graph, conf, env.get_parallelism(), env.get_max_parallelism()).render("svg", which)
 
 
 def _windows() -> str:

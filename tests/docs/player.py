@@ -97,7 +97,7 @@ class Player:
         with _settings(block.host):
             done = CliRunner().invoke(main, arguments)
         sys.modules["__main__"] = before
-        return done.stdout + done.stderr
+        return done.stdout if done.exit_code == 0 else done.stdout + done.stderr
 
     def _compare(self, block: Block, expected: str, found: str) -> None:
         flags = doctest.ELLIPSIS

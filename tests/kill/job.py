@@ -31,6 +31,7 @@ from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimi
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.runtime.driver import BatchOutput, Ledger
 from tests.kill.moments import Moment, pause
+from tests.kill.patterns import OUT_OF_TIME, matched
 from tests.kill.sinks import create_tables, file_sink, sql_sink
 
 KEYS = 24
@@ -54,6 +55,7 @@ class JobOptions:
     failures_per_million: int = 0
     restarts: int = 1_000
     asynchronous: bool = False
+    patterns: bool = False
     postgres: str = ""
     """The JDBC address of an empty database; without it, files and SQLite alone are written."""
 
@@ -72,6 +74,7 @@ class JobOptions:
             int(given["failures_per_million"]),
             int(given["restarts"]),
             given["asynchronous"] == "True",
+            given["patterns"] == "True",
             given["postgres"],
         )
 
@@ -88,10 +91,14 @@ class JobOptions:
         return os.path.join(self.folder, "windows")
 
     @property
+    def out_of_time(self) -> str:
+        return os.path.join(self.folder, "out-of-time")
+
+    @property
     def databases(self) -> dict[str, str]:
-        """JDBC addresses by name."""
+        """JDBC addresses by name; matches are written to files alone."""
         found = {"SQLite": f"jdbc:sqlite:{os.path.join(self.folder, 'tables.db')}", "PostgreSQL": self.postgres}
-        return {name: url for name, url in found.items() if url}
+        return {name: url for name, url in found.items() if url and not self.patterns}
 
 
 def record(index: int) -> tuple[int, int]:
@@ -233,7 +240,12 @@ def build(env: StreamExecutionEnvironment, options: JobOptions) -> None:
         .uid("number")
     )
     _sinks(numbered, "numbered", options)
-    windows = numbered.key_by(lambda v: v[0] % GROUPS).process(AddUp()).uid("add-up")
+    grouped = numbered.key_by(lambda v: v[0] % GROUPS)
+    if options.patterns:
+        windows = matched(grouped).uid("patterns")
+        windows.get_side_output(OUT_OF_TIME).sink_to(file_sink(options.out_of_time)).uid("out-of-time")
+    else:
+        windows = grouped.process(AddUp()).uid("add-up")
     if options.asynchronous:
         windows = AsyncDataStream.unordered_wait_with_retry(windows, Lookup(), TIMEOUT, RETRY).uid("unordered")
     _sinks(windows, "windows", options)
@@ -257,6 +269,8 @@ def main(arguments: Sequence[str]) -> None:
     build(env, options)
     result = env.execute("killed")
     print(f"finished: {result}", flush=True)
+    pages = sum(subtask["state_pages"] for subtask in result.metrics["subtasks"] if "PatternMatch" in subtask["name"])
+    print(f"state of patterns: {pages} pages", flush=True)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import pytest
 from tests.kill.found import Class, inspect
 from tests.kill.job import JobOptions
 from tests.kill.moments import Moment
-from tests.kill.oracle import check
+from tests.kill.oracle import check, partial_matches
 from tests.kill.run import KilledJob, pause_for
 from tests.postgres.server import USER, postgres_server
 
@@ -97,3 +97,20 @@ def test_asynchronous_calls_under_kills(tmp_path: Path, chance: random.Random) -
         job.close()
     assert check(job.options) == []
     assert all(kill is not None and kill.counts for kill in kills)
+
+
+def test_partial_matches_under_kills(tmp_path: Path, chance: random.Random) -> None:
+    """C3, F1: killed with matches under way, it finds what an uninterrupted run finds, and keeps nothing at the end."""
+    job = KilledJob(JobOptions(str(tmp_path), records=1_200, patterns=True))
+    try:
+        job.start(pause_for(Class.C))
+        kills = [job.kill_driver(chance, together=True, then=None), job.kill_worker(chance)]
+        job.finish()
+    finally:
+        job.close()
+    assert check(job.options) == []
+    for kill in kills:
+        assert kill is not None
+        assert kill.counts
+        assert partial_matches(job.options, job.options.records - kill.found.remaining) > 0
+    assert "state of patterns: 0 pages" in job.log()

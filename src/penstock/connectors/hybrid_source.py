@@ -127,7 +127,8 @@ class HybridSource(Source):
             return Lag()
         origin = Position(base.at[1]) if base.at[0] == index else Position(self._begin(index, split).at[1])
         began = SourceClock(clock.now_ms, self._switched_ms.get(split, clock.started_ms))
-        return self._sources[index].lag(split, self._counts[index], Position(own), origin, began)
+        lag: Lag = self._sources[index].lag(split, self._counts[index], Position(own), origin, began)
+        return lag
 
     # -- reading ------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from penstock.core.specs import FunctionSinkSpec, OperatorSpec, SinkSpec, TimestampsSpec
 from penstock.runtime.context import Lane
+from penstock.runtime.operators.sink import committables
 from penstock.runtime.valve import ValveState
 
 __all__ = ["Share", "redistribute", "split_items"]
@@ -39,18 +40,11 @@ def _any_of(states: Mapping[int, Any], share: Share) -> Any:
 def _pending(states: Mapping[int, Any], share: Share) -> Any:
     """Committables: the first subtask sends all back to the driver, unless they have been committed for good.
 
-    Generations are not taken over: every start from a savepoint is a new one.
+    Without the generation they were made in: batches are counted anew, so a sink begins another.
     """
     if share.committed or share.subtask:
         return None
-    waiting = [item for subtask in sorted(states) for item in _committables(states[subtask])]
-    return (waiting, "", -1) if waiting else None
-
-
-def _committables(state: Any) -> list[Any]:
-    """Of what a sink keeps: with generation and last batch or, before there were generations, alone."""
-    found: list[Any] = state if isinstance(state, list) else state[0]
-    return found
+    return [item for subtask in sorted(states) for item in committables(states[subtask])] or None
 
 
 def _lanes(states: Mapping[int, Any], share: Share) -> Any:

@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 DOCS := .venv-docs
 FAST := not spark and not cluster and not kill
 # Two processes, each with half of the tests; more would gain little over what each of them has to import.
-FAST_RING = $(PY) -m pytest -q -m "$(FAST)" -n 2
+FAST_RING = $(PY) -m pytest -q -m "$(FAST)" -n 2 --dist worksteal
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 

@@ -19,6 +19,7 @@ from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.runtime.codec import decode, loads
 from penstock.savepoint.folder import Savepoint
 from penstock.testing import At, LocalJob, ManualClock, ScriptedSource, Tick, collect, local_job
+from tests.effort import examples
 from tests.properties.programs import Event, expect_counted, expect_summed
 from tests.properties.test_same_results import inputs, runtime_settings
 from tests.runtime.test_operator_state import Running
@@ -87,7 +88,7 @@ legs = st.lists(
 )
 
 
-@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink])
+@settings(max_examples=examples(20), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink])
 @given(streams=st.lists(inputs(), min_size=1, max_size=3), plan=legs, options=runtime_settings)
 def test_savepoints_between_any_two_forms_do_not_change_results(
     streams: list[list[Event]], plan: list[Leg], options: RuntimeSettings

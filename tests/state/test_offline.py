@@ -24,6 +24,7 @@ from penstock.runtime.state.page import NO_TIMER
 from penstock.state import StateEditor, StateView, open_state
 from penstock.state.keyed import pages
 from penstock.testing import ManualClock, collect, local_job
+from tests.effort import examples
 from tests.savepoint.programs import program
 from tests.savepoint.test_golden_jobs import STREAMS, whole
 
@@ -143,7 +144,7 @@ def test_a_job_starts_with_state_made_from_a_data_frame(tmp_path: Path) -> None:
     assert job.results["out"] == [("bob", 10, 1), ("bye", "bob", 1000)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(counts=st.dictionaries(st.one_of(st.integers(), st.text(), st.none()), st.integers(0, 60), max_size=40))
 def test_what_is_made_is_what_is_read(counts: dict[Any, int], tmp_path_factory: pytest.TempPathFactory) -> None:
     """Lists that leave their page and maps that split included."""

@@ -48,9 +48,9 @@ FILES = Job(
     notes=(
         f"CSV: {RECORDS[CSV]:,} lines, 1.1 GB; JSON: {RECORDS[JSON]:,} lines, 1.1 GB; PyFlink {FLINK:,} lines. Runtime "
         "mode BATCH, nothing durable; the time is that of the job, from its start to its end, in a process that has "
-        "run a job before (Spark, Penstock), or of the job and its start (PyFlink). Penstock reads with CsvReaderFormat "
-        "and JsonReaderFormat, PyFlink lines that Python parses, Spark with its native readers, the loop with the "
-        "standard library's.",
+        "run a job before (Spark, Penstock), or of the job and its start (PyFlink). Penstock reads with "
+        "CsvReaderFormat and JsonReaderFormat, PyFlink lines that Python parses, Spark with its native readers, the "
+        "loop with the standard library's.",
         "The files are made once and kept in .bench/data.",
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.peers import PENSTOCK
 
-LABEL, WIDTH, BAR, GAP, TOP, RIGHT = 190, 460, 16, 5, 46, 90
+LABEL, WIDTH, BAR, GAP, TOP, RIGHT = 190, 460, 16, 5, 58, 90
 INK, PAPER, OURS, THEIRS, GRID = "#222", "#fff", "#c2410c", "#64748b", "#e2e8f0"
 
 

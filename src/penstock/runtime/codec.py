@@ -56,7 +56,10 @@ def is_immutable(value: Any) -> bool:
     if cls in IMMUTABLE:
         return True
     if cls is tuple:
-        return all(map(is_immutable, value))
+        for item in value:  # noqa: SIM110 - scalars, the commonest items, without a call
+            if item.__class__ not in IMMUTABLE and not is_immutable(item):
+                return False
+        return True
     if issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__dict__.get("__slots__") == ():
         return all(map(is_immutable, value))
     return False

@@ -53,14 +53,12 @@ def generated(vehicles: int = 3, seconds: int = 720, seed: int = 8) -> tuple[lis
     random, unit, phone = Random(seed), [], []
     for vehicle, second in ((f"car-{v}", s) for s in range(seconds) for v in range(vehicles)):
         truth = 40 + 30 * (second // 60 % 3)
-        unit += [Reading(vehicle, _near(truth, 2, random), second * SECOND_MS + third) for third in (0, 333, 667)]
+        unit += [
+            Reading(vehicle, round(random.gauss(truth, 2), 1), second * SECOND_MS + third) for third in (0, 333, 667)
+        ]
         moments = [random.randrange(SECOND_MS) for _ in range(random.choice([0, 0, 0, 0, 1, 2]))]
-        phone += [Reading(vehicle, _near(truth, 8, random), second * SECOND_MS + moment) for moment in moments]
+        phone += [Reading(vehicle, round(random.gauss(truth, 8), 1), second * SECOND_MS + moment) for moment in moments]
     return _arriving(unit, 30_000, random), _arriving(phone, 540_000, random)
-
-
-def _near(truth: float, spread: float, random: Random) -> float:
-    return round(random.gauss(truth, spread), 1)
 
 
 def _arriving(readings: list[Reading], delay_ms: int, random: Random) -> list[Reading]:

@@ -9,8 +9,8 @@ whenever both know a second, the two are compared. Event time lets the two meet,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
 from penstock.common import Configuration, Duration, Time, WatermarkStrategy
 from penstock.datastream import DataStream, ProcessWindowFunction, StreamExecutionEnvironment
@@ -22,23 +22,20 @@ PER_SECOND = TumblingEventTimeWindows.of(Time.seconds(1))
 REPRODUCIBLE = Configuration().set_boolean("penstock.watermark.per-record", True)  # which reading is too late
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     vehicle: str
     kmh: float
     at_ms: int
 
 
-@dataclass(frozen=True)
-class Average:
+class Average(NamedTuple):
     vehicle: str
     second: int
     kmh: float
     readings: int
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     vehicle: str
     second: int
     unit: Average

@@ -12,7 +12,7 @@ FAST_RING = $(PY) -m pytest -q -m "$(FAST)" -n 2
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
-.PHONY: help demo test check kill bench differential cep-parity memory docs pictures setup java postgres lint types fast format rules parity lock lock-docs clean
+.PHONY: help demo test check kill soak bench differential cep-parity memory back-pressure docs pictures setup java postgres lint types fast format rules parity lock lock-docs clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -26,8 +26,11 @@ test: java postgres lint types ## everything: ruff, mypy, all tests; those with 
 
 check: lint types fast ## ruff, mypy and the tests that need no JVM, with fewer random examples; under a minute
 
-kill: setup ## fifty kills; writes the log
+kill: setup postgres ## fifty kills; writes the log; ARGS="--kills 200"
 	@$(WITH_JAVA) $(PY) -m tests.kill.loop --kills 50 $(ARGS)
+
+soak: setup ## half an hour at a fixed rate with kills; writes a table; ARGS="--minutes 3"
+	@$(WITH_JAVA) $(PY) -m tests.soak.steady $(ARGS)
 
 differential: setup ## the same programs under PyFlink and Penstock, compared
 	@$(WITH_JAVA) $(PY) -m differential $(ARGS)
@@ -40,6 +43,9 @@ cep-parity: setup ## random patterns under the real FlinkCEP and ours; ARGS="FOL
 
 memory: setup ## BATCH mode with 2 GiB of keyed state in 512 MiB a worker
 	@$(WITH_JAVA) $(PY) -m tests.soak.batch_state $(ARGS)
+
+back-pressure: setup ## ten minutes with a sink ten times too slow: memory flat, batches near their target
+	@$(WITH_JAVA) $(PY) -m tests.soak.back_pressure $(ARGS)
 
 docs: $(DOCS)/.ready ## the guide as a site, in build/site
 	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict

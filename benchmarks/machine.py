@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,18 @@ def describe() -> dict[str, Any]:
 def cores() -> int:
     """How many the harness, and so each peer, may use."""
     return len(os.sched_getaffinity(0))
+
+
+def session_mb(session: int) -> float:
+    """Memory of all processes of a session, in MB; what they share is counted once (Pss)."""
+    found = 0
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with suppress(OSError, ValueError, IndexError):
+                if int((folder / "stat").read_text().rpartition(")")[2].split()[3]) == session:
+                    rollup = (folder / "smaps_rollup").read_text()
+                    found += int(re.search(r"^Pss:\s+(\d+)", rollup, re.MULTILINE)[1])  # type: ignore[index]
+    return found / 1024
 
 
 def _memory_gb() -> int:

@@ -13,6 +13,8 @@ BATCH_MS = "batch_ms"
 BYTES = "bytes_per_record"
 TENTH_MS = "tenth_batch_ms"
 LAST_MS = "last_batch_ms"
+FIRST_MS = "first_result_ms"
+PEAK_MB = "peak_memory_mb"
 
 
 @dataclass(frozen=True, slots=True)

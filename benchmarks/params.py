@@ -73,3 +73,43 @@ class PatternParams:
     what: str
     records: int
     keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class EventParams:
+    """The event-time job ``what`` over ``records`` events, the first ``warmup`` of which do not count.
+
+    Micro-batch peers take exactly ``batch_records`` in each batch; both other numbers are multiples of it. Penstock may
+    be told how many ``subtasks`` to use instead of one a core, and not to be ``durable``.
+    """
+
+    what: str
+    records: int
+    warmup: int
+    batch_records: int
+    subtasks: int = 0
+    durable: bool = True
+
+    @property
+    def batches(self) -> int:
+        return self.records // self.batch_records
+
+    @property
+    def warmup_batches(self) -> int:
+        return self.warmup // self.batch_records
+
+
+@dataclass(frozen=True, slots=True)
+class WindowParams:
+    """``records`` records of ``keys`` keys through windows of an hour, in the runtime alone; ``what`` is the case."""
+
+    what: str
+    records: int
+    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class StartParams:
+    """Count the words of some lines; the first result ends the measurement."""
+
+    lines: tuple[str, ...]

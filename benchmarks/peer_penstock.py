@@ -16,21 +16,25 @@ from statistics import median
 from typing import Any
 
 from benchmarks.disk import BytesWritten
+from benchmarks.events import answer_of, cut_of
 from benchmarks.inputs import NOTHING, WEIGHT, Answer, record
 from benchmarks.job_growth import growth_record
 from benchmarks.job_long_list import key_metrics
 from benchmarks.machine import cores
-from benchmarks.model import BATCH_MS, BYTES, RATE, Outcome
-from benchmarks.params import EmptyBatchParams, GrowthParams, LongListParams, SumParams
+from benchmarks.model import BATCH_MS, BYTES, FIRST_MS, RATE, Outcome
+from benchmarks.params import EmptyBatchParams, EventParams, GrowthParams, LongListParams, StartParams, SumParams
 from benchmarks.pattern_runtime import patterns
+from benchmarks.penstock_events import PROGRAMS, SOURCES
 from benchmarks.penstock_runtime import runtime
-from benchmarks.worker import serve
+from benchmarks.window_runtime import windows
+from benchmarks.worker import EVENT_JOBS, serve, since_start_ms
 from penstock.common import Configuration, Types, WatermarkStrategy
 from penstock.core.client import JobClient
 from penstock.core.source import Position, SourceClock
 from penstock.datastream import (
     CommitRequest,
     Committer,
+    DataStream,
     KeyedProcessFunction,
     RuntimeContext,
     Sink,
@@ -91,22 +95,25 @@ class SteppedSource(DataGeneratorSource):
 # -- the consumer -----------------------------------------------------------------------------------------
 
 
+def _sums(values: Sequence[Any]) -> Answer:
+    return Answer(len(values), sum([key * WEIGHT ^ total for key, total in values]))
+
+
 class CountingWriter(SinkWriter):
     """Counts and adds up the records of one batch and subtask."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.emitted = self.checksum = 0
+    def __init__(self, name: str, answer_of: Callable[[Sequence[Any]], Answer]) -> None:
+        self.name, self.answer_of = name, answer_of
+        self.answer = NOTHING
 
     def write(self, value: Any, timestamp: int | None) -> None:
         self.write_all([value], None)
 
     def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
-        self.emitted += len(values)
-        self.checksum += sum([key * WEIGHT ^ total for key, total in values])
+        self.answer += self.answer_of(values)
 
     def prepare_commit(self) -> list[Any]:
-        return [(self.name, self.emitted, self.checksum)]
+        return [(self.name, self.answer.emitted, self.answer.checksum)]
 
 
 class CountingCommitter(Committer):
@@ -122,13 +129,13 @@ class CountingCommitter(Committer):
 
 
 class CountingSink(Sink, SupportsCommitter):
-    """Two-phase, like every sink of Penstock."""
+    """Two-phase, like every sink of Penstock. ``answer_of`` makes an answer of some records."""
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
+    def __init__(self, folder: str, answer_of: Callable[[Sequence[Any]], Answer]) -> None:
+        self.folder, self.answer_of = folder, answer_of
 
     def create_writer(self, context: Any) -> SinkWriter:
-        return CountingWriter(f"{context.batch_id}-{context.subtask_index}")
+        return CountingWriter(f"{context.batch_id}-{context.subtask_index}", self.answer_of)
 
     def create_committer(self) -> Committer:
         return CountingCommitter(self.folder)
@@ -159,16 +166,30 @@ class Started:
 
 def start(source: DataGeneratorSource, function: KeyedProcessFunction, batch_records: int) -> Started:
     """Start the program on the streaming host. Each of the source's splits gives its share of a batch."""
-    checkpoint, sink = Path(tempfile.mkdtemp()), CountingSink(tempfile.mkdtemp())
+
+    def program(env: StreamExecutionEnvironment) -> DataStream[Any]:
+        stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "records")
+        return stream.key_by(itemgetter(0)).process(function)
+
+    return start_program(program, batch_records // cores(), _sums)
+
+
+def start_program(
+    program: Callable[[StreamExecutionEnvironment], DataStream[Any]],
+    split_records: int,
+    answer_of: Callable[[Sequence[Any]], Answer],
+    subtasks: int | None = None,
+) -> Started:
+    """Start any program whose sources' splits give so many records each to a batch."""
+    checkpoint, sink = Path(tempfile.mkdtemp()), CountingSink(tempfile.mkdtemp(), answer_of)
     settings = {
         "penstock.host": "streaming",
         "execution.checkpointing.dir": str(checkpoint),
-        "penstock.batch.max-records": batch_records // cores(),
+        "penstock.batch.max-records": split_records,
     }
     env = StreamExecutionEnvironment.get_execution_environment(Configuration(settings))
-    env.set_parallelism(cores())
-    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "records")
-    stream.key_by(itemgetter(0)).process(function).sink_to(sink)
+    env.set_parallelism(subtasks or cores())
+    program(env).sink_to(sink)
     return Started(env.execute_async("benchmark"), checkpoint, sink)
 
 
@@ -228,9 +249,53 @@ def long_list(params: LongListParams) -> Outcome:
     return Outcome(key_metrics(times), job.sink.answer(), times, versions())
 
 
+def start_up(params: StartParams) -> Outcome:
+    """A bounded job on the host that is chosen by itself."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    words = env.from_collection(list(params.lines)).flat_map(str.split)
+    counts = words.map(lambda word: (word, 1)).key_by(itemgetter(0)).reduce(lambda a, b: (a[0], a[1] + b[1]))
+    results = iter(counts.execute_and_collect())
+    found = [next(results)]
+    first_ms = since_start_ms()
+    found += results
+    return Outcome({FIRST_MS: first_ms}, Answer(len(found), len(found)), versions=versions())
+
+
+def not_durable(params: EventParams) -> Outcome:
+    """The bounded host: one job over a tenth of the records, then one over all of them, which counts."""
+    for records in (params.records // 10, params.records):
+        env = StreamExecutionEnvironment.get_execution_environment(Configuration({"penstock.host": "bounded"}))
+        env.set_parallelism(params.subtasks or cores())
+        cut_ms = cut_of(params.what, records)
+        sink = CountingSink(tempfile.mkdtemp(), lambda emitted, cut_ms=cut_ms: answer_of(emitted, cut_ms))
+        PROGRAMS[params.what](env, records).sink_to(sink)
+        milliseconds = env.execute("benchmark").get_net_runtime()
+    return Outcome({RATE: params.records * 1000 / milliseconds}, sink.answer(), [milliseconds], versions())
+
+
+def event_time(params: EventParams) -> Outcome:
+    """Records by the median time of a batch."""
+    if not params.durable:
+        return not_durable(params)
+    subtasks = params.subtasks or cores()
+    program, cut_ms = PROGRAMS[params.what], cut_of(params.what, params.records)
+    job = start_program(
+        lambda env: program(env, params.records),
+        params.batch_records // subtasks // SOURCES.get(params.what, 1),
+        lambda emitted: answer_of(emitted, cut_ms),
+        subtasks,
+    )
+    times = job.finish(params.batches)
+    rate = params.batch_records * 1000 / median(times[params.warmup_batches :])
+    return Outcome({RATE: rate}, job.sink.answer(), times, versions())
+
+
 if __name__ == "__main__":
     serve(
         {
+            **dict.fromkeys(EVENT_JOBS, event_time),
+            "window-runtime": windows,
+            "start-up": start_up,
             "running-sum": running_sum,
             "empty-batch": empty_batch,
             "growth": growth,

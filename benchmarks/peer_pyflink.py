@@ -26,13 +26,18 @@ from pyflink.datastream.functions import FlatMapFunction, KeyedProcessFunction
 from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.java_gateway import get_gateway
 
+from benchmarks import flink_nexmark
+from benchmarks.events import cut_of, step_of
+from benchmarks.flink_events import PROGRAMS, Progress, progress
 from benchmarks.inputs import WEIGHT, Answer, record
-from benchmarks.model import RATE, Outcome
-from benchmarks.params import SumParams
-from benchmarks.worker import serve
+from benchmarks.model import FIRST_MS, RATE, Outcome
+from benchmarks.params import EventParams, StartParams, SumParams
+from benchmarks.worker import EVENT_JOBS, serve, since_start_ms
 
 SUBTASKS = {"process": 1, "thread": 1}
 MARK_EVERY = 500
+STATES = 500_000
+"""So many values may the caches of event-time jobs hold: keys times windows."""
 
 Mark = tuple[float, int]
 
@@ -86,6 +91,40 @@ def running_sum(params: SumParams) -> Outcome:
     return Outcome({RATE: rate}, answer, versions=_versions())
 
 
+def event_time(params: EventParams) -> Outcome:
+    """Records by which event time came further, after the warm-up, by the time that took."""
+    mode, folder = os.environ["BENCH_VARIANT"], tempfile.mkdtemp()
+    nexmark = flink_nexmark.queries()
+    environment = StreamExecutionEnvironment.get_execution_environment(_configuration(mode, STATES))
+    if params.what in nexmark:
+        stream = nexmark[params.what](flink_nexmark.events(environment, params.records))
+    else:
+        stream = PROGRAMS[params.what](environment, params.records)
+    consumer = Progress(folder, cut_of(params.what, params.records))
+    stream.flat_map(consumer, Types.LONG()).set_parallelism(1).print()
+    environment.execute(params.what)
+    answer, rate = progress(folder, params.warmup, step_of(params.what))
+    return Outcome({RATE: rate}, answer, versions=_versions())
+
+
+def start_up(params: StartParams) -> Outcome:
+    """Left as it is, but for the mode."""
+    configuration = Configuration()
+    for name in ("python.client.executable", "python.executable"):
+        configuration.set_string(name, sys.executable)
+    configuration.set_string("python.execution-mode", os.environ["BENCH_VARIANT"])
+    environment = StreamExecutionEnvironment.get_execution_environment(configuration)
+    environment.set_parallelism(1)
+    word = Types.TUPLE([Types.STRING(), Types.LONG()])
+    words = environment.from_collection(list(params.lines)).flat_map(str.split, Types.STRING())
+    keyed = words.map(lambda text: (text, 1), word).key_by(lambda pair: pair[0], Types.STRING())
+    with keyed.reduce(lambda a, b: (a[0], a[1] + b[1])).execute_and_collect() as results:
+        found = [next(results)]
+        first_ms = since_start_ms()
+        found += results
+    return Outcome({FIRST_MS: first_ms}, Answer(len(found), len(found)), versions=_versions())
+
+
 def _configuration(mode: str, keys: int) -> Configuration:
     settings = {
         "parallelism.default": str(SUBTASKS[mode]),
@@ -95,6 +134,8 @@ def _configuration(mode: str, keys: int) -> Configuration:
         "python.execution-mode": mode,
         "python.fn-execution.bundle.size": "100000",
         "python.fn-execution.bundle.time": "1000",
+        "python.map-state.read-cache-size": str(2 * keys),
+        "python.map-state.write-cache-size": str(2 * keys),
         "python.state.cache-size": str(2 * keys),
         "rest.port": "0",
     }
@@ -146,4 +187,4 @@ def _versions() -> dict[str, str]:
 if __name__ == "__main__":
     # the interpreter that thread mode embeds does not know that it belongs to a virtual environment
     os.environ["PYTHONPATH"] = os.pathsep.join([os.environ.get("PYTHONPATH", ""), sysconfig.get_path("purelib")])
-    serve({"running-sum": running_sum})
+    serve({"running-sum": running_sum, "start-up": start_up, **dict.fromkeys(EVENT_JOBS, event_time)})

@@ -14,6 +14,7 @@ from benchmarks.job_long_list import key_metrics
 from benchmarks.model import RATE, Outcome
 from benchmarks.params import LongListParams, SumParams
 from benchmarks.processors import EMITTED, OUTPUT, summed_by_pandas, summed_by_row
+from benchmarks.spark_events import event_time
 from benchmarks.spark_query import collect, consume, indices, keyed, run_batches, session, versions
 from benchmarks.worker import serve
 
@@ -60,4 +61,4 @@ def long_list(params: LongListParams) -> Outcome:
 
 
 if __name__ == "__main__":
-    serve({"running-sum": running_sum, "long-list": long_list})
+    serve({"running-sum": running_sum, "long-list": long_list, "failed-logins": event_time})

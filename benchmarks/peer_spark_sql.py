@@ -13,12 +13,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from benchmarks.disk import BytesWritten
+from benchmarks.inputs import Answer
 from benchmarks.job_growth import growth_sql
-from benchmarks.model import BATCH_MS, BYTES, RATE, Outcome
-from benchmarks.params import GrowthParams, SumParams
+from benchmarks.model import BATCH_MS, BYTES, FIRST_MS, RATE, Outcome
+from benchmarks.params import GrowthParams, StartParams, SumParams
+from benchmarks.spark_events import event_time
 from benchmarks.spark_query import consume, indices, keyed, run_batches, session, versions
 from benchmarks.spark_source import python_indices
-from benchmarks.worker import serve
+from benchmarks.worker import EVENT_JOBS, serve, since_start_ms
 
 
 def sums(records: DataFrame) -> DataFrame:
@@ -56,5 +58,15 @@ def growth(params: GrowthParams) -> Outcome:
     return Outcome(metrics, batches.answer, batches.milliseconds, versions(spark))
 
 
+def start_up(params: StartParams) -> Outcome:
+    """A batch query over a small frame; a row for each word, so that the answers compare."""
+    spark = session()
+    lines = spark.createDataFrame([(text,) for text in params.lines], "line string")
+    words = lines.selectExpr("explode(split(line, ' ')) AS word")
+    found = words.groupBy("word").count().collect()
+    first_ms, count = since_start_ms(), sum(row["count"] for row in found)
+    return Outcome({FIRST_MS: first_ms}, Answer(count, count), versions=versions(spark))
+
+
 if __name__ == "__main__":
-    serve({"running-sum": running_sum, "growth": growth})
+    serve({"running-sum": running_sum, "growth": growth, "start-up": start_up, **dict.fromkeys(EVENT_JOBS, event_time)})

@@ -8,11 +8,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from benchmarks.envs import ROOT, SCRATCH, interpreter
 from benchmarks.inputs import Answer
-from benchmarks.model import Outcome, Trial
+from benchmarks.machine import session_mb
+from benchmarks.model import PEAK_MB, Outcome, Trial
 from benchmarks.peers import PEERS, Peer
 
 TIMEOUT_S = 900
@@ -29,15 +31,17 @@ def run(job: str, trial: Trial, round_number: int) -> Outcome:
     (SCRATCH / "work").mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=SCRATCH / "work"))
     try:
-        _execute(PEERS[trial.peer], job, trial, work, log)
+        peak_mb = _execute(PEERS[trial.peer], job, trial, work, log)
         outcome = _read(work / "outcome.json")
+        outcome.metrics[PEAK_MB] = peak_mb
     finally:
         shutil.rmtree(work, ignore_errors=True)
     _check(trial, outcome)
     return outcome
 
 
-def _execute(peer: Peer, job: str, trial: Trial, work: Path, log: Path) -> None:
+def _execute(peer: Peer, job: str, trial: Trial, work: Path, log: Path) -> float:
+    """Run a peer to its end; the most memory that it and its children had, in MB."""
     python = interpreter(peer.environment)
     command = [python, "-m", peer.module, job, json.dumps(trial.params), str(work / "outcome.json")]
     with log.open("w", encoding="utf-8") as output:
@@ -51,23 +55,37 @@ def _execute(peer: Peer, job: str, trial: Trial, work: Path, log: Path) -> None:
             start_new_session=True,
         )
         try:
-            code = process.wait(TIMEOUT_S)
+            code, peak_mb = _watched(process)
         except subprocess.TimeoutExpired:
             raise RunFailed(f"not finished after {TIMEOUT_S} s, see {log.relative_to(ROOT)}") from None
         finally:
             _end(process)
     if code != 0:
         raise RunFailed(f"exit code {code}, see {log.relative_to(ROOT)}")
+    return peak_mb
+
+
+def _watched(process: subprocess.Popen[bytes]) -> tuple[int, float]:
+    """Exit code and peak memory; looks every second, which is dear enough for the process that is measured."""
+    deadline, peak_mb = time.monotonic() + TIMEOUT_S, 0.0
+    while True:
+        try:
+            return process.wait(1), peak_mb
+        except subprocess.TimeoutExpired:
+            if time.monotonic() > deadline:
+                raise
+        peak_mb = max(peak_mb, session_mb(process.pid))
 
 
 def _variables(peer: Peer, python: str, work: Path) -> dict[str, str]:
     return {
         **os.environ,
         **peer.variables,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),  # this tree, not an installed one
         "PYSPARK_PYTHON": python,
         "PYSPARK_DRIVER_PYTHON": python,
         "TMPDIR": str(work),
+        "BENCH_STARTED": str(time.time()),
         "PENSTOCK_NO_ARCHIVE": "1",  # no class-data archive is to be made in the background meanwhile
     }
 

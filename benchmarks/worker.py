@@ -6,14 +6,29 @@ PARAMS is a JSON object; the outcome is written to FILE, so that an engine may p
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from benchmarks.model import Outcome
-from benchmarks.params import EmptyBatchParams, GrowthParams, LongListParams, PatternParams, RuntimeParams, SumParams
+from benchmarks.params import (
+    EmptyBatchParams,
+    EventParams,
+    GrowthParams,
+    LongListParams,
+    PatternParams,
+    RuntimeParams,
+    StartParams,
+    SumParams,
+    WindowParams,
+)
+
+EVENT_JOBS = ("windows", "interval-join", "failed-logins", "nexmark", "word-count")
+"""The jobs of `benchmarks.events`, which differ in a parameter only."""
 
 PARAMS: dict[str, Callable[..., Any]] = {
     "running-sum": SumParams,
@@ -22,7 +37,15 @@ PARAMS: dict[str, Callable[..., Any]] = {
     "long-list": LongListParams,
     "runtime": RuntimeParams,
     "patterns": PatternParams,
+    "window-runtime": WindowParams,
+    "start-up": StartParams,
+    **dict.fromkeys(EVENT_JOBS, EventParams),
 }
+
+
+def since_start_ms() -> float:
+    """Since the harness started this process."""
+    return (time.time() - float(os.environ["BENCH_STARTED"])) * 1000
 
 
 def serve(measures: Mapping[str, Callable[[Any], Outcome]]) -> None:

@@ -21,6 +21,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "plan": frozenset({"core", "graph"}),
     "runtime": frozenset({"core"}),
     "savepoint": frozenset({"core", "runtime"}),
+    "state": frozenset({"core", "runtime", "savepoint"}),
     "spark": frozenset({"core", "connectors", "plan", "runtime", "savepoint"}),
     "testing": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "api"}),
     "cli": frozenset({"api"}),
@@ -35,6 +36,7 @@ ROOMS: dict[str, frozenset[str]] = {
 THIRD_PARTY: dict[str, frozenset[str]] = {
     "runtime": frozenset({"numpy"}),  # routes of many keys at once
     "savepoint": frozenset({"pyarrow"}),  # Parquet
+    "state": frozenset({"pandas"}),  # what it shows
     "spark": frozenset({"pyspark", "py4j", "pyarrow", "pandas", "numpy"}),
     "testing": frozenset({"yaml"}),
     "cli": frozenset({"click"}),
@@ -45,6 +47,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
 LATE: dict[str, frozenset[str]] = {
     "api": frozenset({"launch"}),
     "cli": frozenset({"launch", "demo", "rich"}),
+    "state": frozenset({"launch"}),
     "connectors": frozenset({"pyarrow", "fastavro", "psycopg"}),
 }
 

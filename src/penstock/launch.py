@@ -32,6 +32,7 @@ from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
 from penstock.plan.guarantees import MODE as CHECKPOINT_MODE
 from penstock.plan.guarantees import guarantee_lines, guarantees_text
 from penstock.runtime.dependencies import dependencies_at_hand
+from penstock.savepoint.folder import Savepoint
 
 __all__ = [
     "CONF_VARIABLE",
@@ -41,6 +42,7 @@ __all__ = [
     "append_to_table",
     "ask_job",
     "base_configuration",
+    "checkpoint_to_savepoint",
     "choose_host",
     "default_parallelism",
     "execution_plan",
@@ -307,6 +309,13 @@ def ask_job(checkpoint: str, path: str, ends: bool, drain: bool, timeout_s: int)
     whole = os.path.abspath(path) if path and "://" not in path else path  # the job may have been started elsewhere
     request = Request(whole, ends, drain)
     return ask(checkpoint, request, SystemClock(), min(60, timeout_s) * 1000, timeout_s * 1000)
+
+
+def checkpoint_to_savepoint(checkpoint: str, path: str) -> Savepoint:
+    """Write the last committed state of a checkpoint as a savepoint, by Spark."""
+    from penstock.spark.start import checkpoint_state
+
+    return checkpoint_state(spark_session(base_configuration(), 1), checkpoint, path)
 
 
 class _LocalClient(JobClient):

@@ -247,10 +247,6 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
             lambda: checkpoints.set_checkpointing_mode(CheckpointingMode.AT_LEAST_ONCE),
             lambda: env.enable_checkpointing(5, CheckpointingMode.AT_LEAST_ONCE),
         ),
-        f"{prefix}savepoint-dir": (
-            lambda: env.set_default_savepoint_directory("/s"),
-            lambda: env.set_state_backend(FsStateBackend("/c", "/s")),
-        ),
         f"{prefix}snapshot-compression": (lambda: config.set_use_snapshot_compression(True),),
         f"{prefix}timeout": (lambda: checkpoints.set_checkpoint_timeout(5),),
         f"{prefix}tolerable-failed-checkpoints": (

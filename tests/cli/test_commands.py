@@ -50,14 +50,19 @@ def _penstock(*args: str) -> Result:
 
 
 def test_a_job_runs_with_its_arguments_and_its_own_classes(tmp_path: Path) -> None:
-    """P2, P7, F7: records of classes that the script defines travel between its operators; its start is announced."""
+    """P2, P7: records of classes that the script defines travel between its operators."""
     result = _penstock("run", _script(tmp_path, WORDS), "to", "be", "to", "-p", "1", "--host", "local")
-    assert result.exit_code == 0
-    assert result.stderr.splitlines() == [
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == ["Word(text='to')", "Word(text='be')", "Word(text='toto')"]
+
+
+def test_progress_begins_with_what_the_job_guarantees(tmp_path: Path) -> None:
+    """F7."""
+    result = _penstock("run", _script(tmp_path, WORDS), "to", "--plain", "-p", "1", "--host", "local")
+    assert result.stderr.splitlines()[:2] == [
         "== Guarantees: words ==",
         "'Source: Collection' -> 'Print to Std. Out': at-most-once (shown once durable, and not again)",
     ]
-    assert result.stdout.splitlines() == ["Word(text='to')", "Word(text='be')", "Word(text='toto')"]
 
 
 def test_the_script_sees_what_python_would_show_it(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import psycopg
 
-__all__ = ["Server", "postgres_server"]
+__all__ = ["USER", "Server", "postgres_server"]
 
 ROOT = Path(__file__).parents[2]
 USER = "penstock"

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from penstock.common import Duration, Time, WatermarkStrategy
 from penstock.core.job import RuntimeSettings
-from penstock.datastream import AggregateFunction, OutputTag, StreamExecutionEnvironment, WindowFunction
+from penstock.datastream import (
+    AggregateFunction,
+    OutputTag,
+    ProcessWindowFunction,
+    StreamExecutionEnvironment,
+    WindowFunction,
+)
+from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import DynamicEventTimeSessionWindows, EventTimeTrigger, SlidingEventTimeWindows
 from penstock.runtime.operators.windows.aligned import AlignedWindowOperator
 from penstock.runtime.operators.windows.operator import WindowOperator
@@ -53,8 +60,29 @@ class Slow(EventTimeTrigger):
 PATHS = {"general": (Values, Slow), "aligned": (Values, EventTimeTrigger), "panes": (Mergeable, EventTimeTrigger)}
 
 
+class Telling(ProcessWindowFunction):
+    """With state of the window, which is removed when the window is, and of the key."""
+
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        firings = context.window_state().get_state(ValueStateDescriptor("firings"))
+        firings.update((firings.value() or 0) + 1)
+        (values,) = elements
+        yield key, context.window().start, context.window().end, firings.value(), values
+
+    def clear(self, context: Any) -> None:
+        context.window_state().get_state(ValueStateDescriptor("firings")).clear()
+
+
 def run(
-    path: str, records: list[Any], size: int, slide: int, offset: int, delay: int, lateness: int, tiny: bool
+    path: str,
+    records: list[Any],
+    size: int,
+    slide: int,
+    offset: int,
+    delay: int,
+    lateness: int,
+    tiny: bool,
+    telling: bool = False,
 ) -> Any:
     function, trigger = PATHS[path]
     env = StreamExecutionEnvironment()
@@ -66,7 +94,7 @@ def run(
         Time.milliseconds(size), Time.milliseconds(slide), Time.milliseconds(offset % slide)
     )
     windows = stamped.key_by(lambda v: v[0]).window(assigner).trigger(trigger()).allowed_lateness(lateness)
-    out = windows.side_output_late_data(LATE).aggregate(function())
+    out = windows.side_output_late_data(LATE).aggregate(function(), *([Telling()] if telling else []))
     collect(out, "out")
     collect(out.get_side_output(LATE), "late")
     extra = TINY if tiny else {}
@@ -94,6 +122,24 @@ def test_general_aligned_and_panes_agree(
     expected = run("general", records, size, slide, offset, delay, lateness, False)
     assert run("aligned", records, size, slide, offset, delay, lateness, tiny) == expected
     assert run("panes", records, size, slide, offset, delay, lateness, tiny) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(-30, 60)), max_size=25),
+    st.integers(1, 20),
+    st.integers(1, 20),
+    st.sampled_from([0, 0, 7]),
+    st.booleans(),
+)
+def test_they_agree_in_what_a_process_function_sees(
+    pairs: list[tuple[str, int]], size: int, slide: int, lateness: int, tiny: bool
+) -> None:
+    """W5: the window, its own state, and that it is told when the window is gone."""
+    records = [(key, stamp, number) for number, (key, stamp) in enumerate(pairs)]
+    expected = run("general", records, size, slide, 0, 5, lateness, False, True)
+    for path in ("aligned", "panes"):
+        assert run(path, records, size, slide, 0, 5, lateness, tiny, True) == expected
 
 
 def run_sessions(trigger: Any, records: list[Any], delay: int, lateness: int, tiny: bool) -> Any:

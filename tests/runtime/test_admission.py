@@ -12,6 +12,7 @@ from penstock.common import Configuration, WatermarkStrategy
 from penstock.common.errors import ConfigurationError
 from penstock.core.source import Position, SourceClock
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.connectors import HybridSource
 from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.runtime.admission import Admission, SourceLimit, admission
@@ -67,6 +68,19 @@ def test_what_the_target_leaves_is_shared_by_those_who_want_it() -> None:
     assert 400_000 <= held.limits()["a"] <= 500_000
 
 
+def test_batches_without_records_change_nothing() -> None:
+    """F13: also beside a source that is allowed next to nothing."""
+    held = Admission({"a": WIDE, "b": SourceLimit(7, 1 << 40)}, 1000)
+    for _ in range(2):
+        held.note(2_000, {("a", 0): (1_000, 0), ("b", 0): (7, 0)})
+    before = held.limits()
+    for _ in range(5):
+        held.note(50, {})
+    assert held.limits() == before
+    assert before["b"] == 7
+    assert before["a"] >= 450
+
+
 def test_bytes_bound_a_batch_as_well() -> None:
     """F13: by the largest records of late."""
     held = Admission({"s": SourceLimit(500_000, 1_000_000)}, 0)
@@ -114,6 +128,15 @@ def test_sources_say_how_far_behind_they_are() -> None:
     assert endless.lag(0, 1, Position(30), Position(0), SourceClock(0, 0)) == (None, None)
     paced = DataGeneratorSource(lambda i: i, None, RateLimiterStrategy.per_second(1000))
     assert paced.lag(0, 2, Position(30), Position(10), SourceClock(5_000, 4_000)) == (480, 960)
+
+
+def test_a_hybrid_source_tells_once_it_has_come_to_its_last_source() -> None:
+    """F13"""
+    hybrid = HybridSource.builder(NumberSequenceSource(1, 5)).add_source(NumberSequenceSource(1, 20)).build()
+    hybrid.split_count(1, False)
+    begin, now = hybrid.initial(0, 1), SourceClock(0, 0)
+    assert hybrid.lag(0, 1, begin, begin, now) == (None, None)
+    assert hybrid.lag(0, 1, Position([1, 15, False]), begin, now) == (5, None)
 
 
 def test_a_split_reports_what_it_read_and_what_is_left() -> None:

@@ -12,12 +12,16 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from penstock.common import Duration, Time, WatermarkStrategy
 from penstock.core.job import RuntimeSettings
+from penstock.datastream import MapFunction, SourceFunction, StreamExecutionEnvironment
+from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.runtime.codec import decode, loads
 from penstock.savepoint.folder import Savepoint
-from penstock.testing import LocalJob, ManualClock, local_job
+from penstock.testing import At, LocalJob, ManualClock, ScriptedSource, Tick, collect, local_job
 from tests.properties.programs import Event, expect_counted, expect_summed
 from tests.properties.test_same_results import inputs, runtime_settings
+from tests.runtime.test_operator_state import Running
 from tests.savepoint.programs import RESULTS, VARIANTS, Variant, program
 
 Leg = tuple[Variant, int, list[int]]
@@ -163,3 +167,86 @@ def test_what_has_ended_stays_ended(tmp_path: Path) -> None:
     assert max(start for _, start, *_ in early) == 50, "windows close before the end of the input"
     rest.run()
     assert Counter(job.results["counted"] + rest.results["counted"]) == whole(streams)["counted"]
+
+
+class Told(Running, MapFunction):
+    """Records with what their subtask found in a union list when it started."""
+
+    union = True
+
+    def map(self, value: Any) -> Any:
+        self.count += 1
+        return value, sorted(self.restored), self.was_restored
+
+
+def told(parallelism: int, saved: str | None = None) -> LocalJob:
+    env = StreamExecutionEnvironment()
+    collect(env.from_collection(list(range(12))).uid("n").rebalance().map(Told()).uid("told"), "out")
+    return local_job(env, parallelism, savepoint=saved)
+
+
+def test_union_lists_go_to_every_subtask(tmp_path: Path) -> None:
+    """S3, F4."""
+    first = told(2)
+    first.run_batch(5)
+    job = told(3, first.savepoint(str(tmp_path / "one")).path)
+    job.run_batch(3)
+    assert sorted(job.results["out"]) == [(5, [2, 3], True), (6, [2, 3], True), (7, [2, 3], True)]
+    job.restart()
+    job.run_batch(3)
+    assert {str(found) for _, found, _ in job.results["out"][3:]} == {"[6, 6, 6]"}
+
+
+def test_idle_inputs_stay_idle(tmp_path: Path) -> None:
+    """T6, F4: an input that had fallen asleep does not hold the clock back after the start."""
+
+    def job(parallelism: int, saved: str | None, clock: ManualClock) -> LocalJob:
+        env = StreamExecutionEnvironment()
+        strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda e, _: e[1])
+        idle = strategy.with_idleness(Duration.of_millis(10))
+        steps = [At(None, ("a", t)) for t in range(0, 40, 10)]
+        later = [Tick(20), *(At(None, ("a", t)) for t in range(40, 80, 10)), Tick(1000)]
+        busy = env.from_source(ScriptedSource([[*steps, *later]]), strategy, "b")
+        quiet = env.from_source(ScriptedSource([[At(None, ("a", 1)), Tick(1000), At(None, ("a", 70))]]), idle, "q")
+        stream = busy.uid("busy").union(quiet.uid("quiet")).map(lambda e: e).uid("all").rebalance()
+        counts = stream.key_by(lambda e: e[0]).window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+        collect(counts.reduce(lambda a, b: (a[0], max(a[1], b[1]))).uid("windows"), "out")
+        return local_job(env, parallelism, clock=clock, savepoint=saved)
+
+    clock = ManualClock()
+    first = job(2, None, clock)
+    first.run_batch(100)
+    clock.set_ms(15)
+    first.run_batch(100)
+    saved = first.savepoint(str(tmp_path / "one")).path
+    assert [t for _, t in first.results["out"]] == [1, 10, 20], "the quiet one is asleep"
+    clock.set_ms(25)
+    rest = job(3, saved, clock)
+    rest.run_batch(100)
+    assert [t for _, t in rest.results["out"]] == [30, 40, 50, 60]
+
+
+@pytest.mark.filterwarnings("ignore:.*cannot rewind")
+def test_a_function_that_has_ended_is_not_run_again(tmp_path: Path) -> None:
+    """F4, F7."""
+
+    class Numbers(SourceFunction):
+        def run(self, ctx: Any) -> None:
+            for number in range(5):
+                ctx.collect(number)
+
+        def cancel(self) -> None:
+            """It ends by itself."""
+
+    def job(parallelism: int, saved: str | None) -> LocalJob:
+        env = StreamExecutionEnvironment()
+        numbers = env.add_source(Numbers()).uid("numbers")
+        collect(numbers.key_by(lambda v: v).reduce(lambda a, b: a + b).uid("sum"), "out")
+        return local_job(env, parallelism, savepoint=saved)
+
+    first = job(1, None)
+    while not first.finished:
+        first.run_batch(100)
+    rest = job(2, first.savepoint(str(tmp_path / "one")).path)
+    rest.run()
+    assert (first.results["out"], rest.results) == ([0, 1, 2, 3, 4], {})

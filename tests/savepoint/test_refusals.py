@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from penstock.common import WatermarkStrategy
+from penstock.common import Time, WatermarkStrategy
 from penstock.connectors.data_frame import DataFrameSource
 from penstock.core.errors import SavepointError
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
+from penstock.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
 from penstock.savepoint.files import Folder
 from penstock.savepoint.folder import METADATA, Savepoint
 from penstock.savepoint.match import fit
@@ -65,6 +66,26 @@ def test_an_operator_that_is_no_longer_keyed(saved: str) -> None:
     assert "- operator 'Map' (uid sum) has keyed state, but is not keyed in this program: give it another uid" in (
         refusal(env, saved, allow_unclaimed=True)
     )
+
+
+def windowed(assigner: Any) -> StreamExecutionEnvironment:
+    env = StreamExecutionEnvironment()
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v, _: v)
+    numbers = env.from_collection(list(range(20))).uid("numbers").assign_timestamps_and_watermarks(strategy)
+    collect(numbers.key_by(lambda v: v % 3).window(assigner).reduce(lambda a, b: a + b).uid("windows"), "out")
+    return env
+
+
+def test_windows_that_lay_out_their_state_in_another_way(tmp_path: Path) -> None:
+    job = local_job(windowed(TumblingEventTimeWindows.of(Time.milliseconds(50))))
+    job.run_batch(10)
+    saved = job.savepoint(str(tmp_path / "windows")).path
+    assert "(uid windows) kept its state as AlignedWindowOperator and would now as SessionWindowOperator, which" in (
+        refusal(windowed(EventTimeSessionWindows.with_gap(Time.milliseconds(5))), saved)
+    )
+    rest = local_job(windowed(TumblingEventTimeWindows.of(Time.milliseconds(50))), 2, savepoint=saved)
+    rest.run()
+    assert sorted(rest.results["out"]) == [57, 63, 70]
 
 
 def test_a_source_of_another_kind(saved: str) -> None:

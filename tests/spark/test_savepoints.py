@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from penstock.common import Configuration, JobStatus, Time, WatermarkStrategy
 from penstock.connectors.file_sink import Encoder, FileSink
@@ -21,10 +22,11 @@ from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import EventTimeSessionWindows
 from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.requests import Request, ask
+from penstock.state import open_state
 
 pytestmark = pytest.mark.spark
 
-RECORDS = 6000
+RECORDS = 3000
 KEYS = 7
 
 
@@ -58,8 +60,21 @@ class Marked(MapFunction, CheckpointedFunction):
         return value
 
 
+class FailOnce(MapFunction):
+    """Raises on the first record of all, once."""
+
+    def __init__(self, mark: Path) -> None:
+        self._mark = mark
+
+    def map(self, value: Any) -> Any:
+        if not self._mark.exists():
+            self._mark.touch()
+            raise RuntimeError("once")
+        return value
+
+
 def build(folder: Path, parallelism: int, checkpoint: str, changed: bool = False, **more: Any) -> Any:
-    """The program. Changed: a filter and a sink of its own in front, another name, windows a stage further down."""
+    """The program. Changed: a filter in front, another name, windows a stage further down, a batch that fails once."""
     conf = Configuration(
         {
             "penstock.host": "streaming",
@@ -79,7 +94,7 @@ def build(folder: Path, parallelism: int, checkpoint: str, changed: bool = False
         counts = counts.name("renamed")
     sessions = stream.map(lambda v: v // 100).uid("hundreds")
     if changed:
-        sessions = sessions.rebalance().map(lambda v: v).uid("new map")
+        sessions = sessions.rebalance().map(FailOnce(folder / "failed")).uid("new map")
     sessions = (
         sessions.key_by(lambda h: h % 3)
         .window(EventTimeSessionWindows.with_gap(Time.milliseconds(30)))
@@ -111,7 +126,7 @@ def after_batches(client: Any, number: int) -> None:
 
 
 def test_a_job_is_stopped_rescaled_and_upgraded_and_its_results_are_those_of_one_whole_run(tmp_path: Path) -> None:
-    """F4, F10: 2 → 4 from a savepoint, → 1 with another program over its own checkpoint; timers, windows, sinks."""
+    """F4, F5, F10, S3: 2 → 4 from a savepoint, → 1 with another program over its own checkpoint; sinks included."""
     client = build(tmp_path, 2, "one").execute_async("golden")
     taken = client.trigger_savepoint(str(tmp_path / "saved")).result()
     after_batches(client, 4)
@@ -136,11 +151,20 @@ def test_a_job_is_stopped_rescaled_and_upgraded_and_its_results_are_those_of_one
     )
     asking.start()
     asking.join()
-    client.wait()
+    assert client.wait().restarts == 1, "the first batch of the new generation failed, and was run again"
     assert answers == [str(tmp_path / "asked")]
     assert Savepoint(answers[0]).metadata.job == "golden"
     assert committed(tmp_path) == expected()
     assert sorted(p.name for p in (tmp_path / "two").iterdir()) == ["generation-1", "penstock"]
+
+    view = open_state(str(tmp_path / "two"), str(tmp_path / "copy"))
+    seen = view.keyed("count")
+    totals = {k: len(range(k, RECORDS, KEYS)) for k in range(KEYS)}
+    assert dict(zip(seen["key"], seen["value"], strict=True)) == totals
+    frame = view.keyed_frame(
+        SparkSession.getActiveSession(), "count", "key int, value int", lambda entry: (entry.key, entry.value)
+    )
+    assert {row.key: row.value for row in frame.collect()} == totals
 
     with pytest.raises(SavepointError, match=r"nobody claims the state of operator 'Map' \(uid marked\)"):
         _without_marks(tmp_path, ended)

@@ -8,7 +8,6 @@ import click
 
 from penstock._version import __version__
 from penstock.api.errors import PenstockError
-from penstock.cli import savepoints
 from penstock.cli.completion import completion
 from penstock.cli.demo import demo
 from penstock.cli.doctor import doctor
@@ -16,6 +15,7 @@ from penstock.cli.jobs import cancel, list_jobs
 from penstock.cli.new import new
 from penstock.cli.plan import plan
 from penstock.cli.run import run
+from penstock.cli.savepoints import savepoint, stop
 from penstock.cli.say import fail, suggestion
 
 __all__ = ["main"]
@@ -58,6 +58,5 @@ def main() -> None:
     """
 
 
-for command in (run, plan, list_jobs, cancel, new, demo, doctor, completion):
+for command in (run, plan, list_jobs, stop, cancel, savepoint, new, demo, doctor, completion):
     main.add_command(command)
-savepoints.register(main)

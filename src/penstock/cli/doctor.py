@@ -21,7 +21,6 @@ from penstock.api.running_jobs import jobs_folder
 __all__ = ["doctor"]
 
 GIB = 1 << 30
-PACKAGES = ("pyspark", "pyarrow", "pandas", "numpy", "protobuf", "click", "rich")
 _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗", "red")}
 
 
@@ -77,12 +76,21 @@ def python() -> Iterator[Finding]:
 
 def packages() -> Iterator[Finding]:
     yield Finding("Penstock", "ok", __version__)
-    for name in PACKAGES:
-        yield _package(name, metadata.requires("penstock") or [])
+    for wanted in _requirements():
+        yield _package(wanted)
 
 
-def _package(name: str, wanted: list[str]) -> Finding:
-    spec = next((text.partition(";")[0].strip() for text in wanted if _name(text) == name), name)
+def _requirements() -> list[str]:
+    """What this package needs to run, as its installation says."""
+    try:
+        wanted = metadata.requires("penstock") or []
+    except metadata.PackageNotFoundError:
+        return []
+    return [text for text in wanted if "extra ==" not in text]
+
+
+def _package(spec: str) -> Finding:
+    name = _name(spec)
     cure = f"{sys.executable} -m pip install '{spec}'"
     try:
         found = metadata.version(name)

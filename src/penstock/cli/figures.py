@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["Figures", "Meter", "VertexFigures", "count", "line", "seconds", "summary"]
 
 RATE_MS = 10_000
-_FOREVER = 1 << 62  # watermarks beyond: before the first record, or after the last
+_TEN_YEARS_MS = 3_650 * 86_400_000  # a watermark farther off does not follow the clock, or says nothing yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Meter:
             totals[vertex.vertex_id],
             _total(subtasks, vertex.vertex_id, "out"),
             gained * 1000 / max(1, now_ms - at_ms),
-            now_ms - min(marks) if marks and abs(min(marks)) < _FOREVER else None,
+            _lag(now_ms, marks),
             sum(_late(entry) for entry in mine),
         )
 
@@ -97,6 +97,12 @@ class Meter:
         self._seen.append((now_ms, totals))
         while len(self._seen) > 2 and self._seen[1][0] <= now_ms - RATE_MS:
             self._seen.popleft()
+
+
+def _lag(now_ms: int, marks: list[int]) -> int | None:
+    """How far the last subtask's watermark is behind; None where event time is not the time of day."""
+    lag_ms = now_ms - min(marks) if marks else _TEN_YEARS_MS
+    return lag_ms if abs(lag_ms) < _TEN_YEARS_MS else None
 
 
 def _total(subtasks: Iterable[dict[str, Any]], vertex_id: int, name: str) -> int:

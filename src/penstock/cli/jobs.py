@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
 
 from penstock.api.clock import SystemClock
+from penstock.api.errors import JobNotFoundError
 from penstock.api.running_jobs import Mailbox, RunningJob, announcements, find_job
 from penstock.cli.say import fail, table
 
-__all__ = ["ask", "cancel", "job_argument", "list_jobs"]
+__all__ = ["ask", "cancel", "checkpoint_of", "job_argument", "list_jobs"]
 
 _LOOK_MS = 100
 
@@ -91,6 +93,19 @@ def cancel(job: str, timeout_s: float) -> None:
     click.echo(f"Canceled '{found.name}' ({found.short_id}).{again}")
 
 
+def checkpoint_of(wanted: str) -> str:
+    """The checkpoint of a running job; a folder is taken at its word, for the job may run on another machine."""
+    try:
+        found = find_job(wanted)
+    except JobNotFoundError:
+        if "/" in wanted or Path(wanted).is_dir():
+            return wanted
+        raise
+    if not found.checkpoint:
+        fail(f"'{found.name}' was started without --checkpoint: it can only be canceled (penstock cancel)")
+    return found.checkpoint
+
+
 def ask(job: RunningJob, action: str, timeout_s: float, **arguments: Any) -> dict[str, Any]:
     """Ask a running job for something and wait; ends the command if it refuses or is silent.
 
@@ -121,12 +136,10 @@ def _listed(job: RunningJob) -> bool:
 
 def _same_place(job: RunningJob) -> list[RunningJob]:
     """The job as it is listed now; one that was found beside its checkpoint may be another user's."""
-    from penstock.api.errors import PenstockError
-
     listed = announcements()
     if any(other.job_id == job.job_id for other in listed) or not job.checkpoint:
         return listed
     try:
         return [find_job(job.checkpoint)]
-    except PenstockError:
+    except JobNotFoundError:
         return []

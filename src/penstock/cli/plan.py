@@ -25,7 +25,7 @@ _SUFFIXES = {".svg": "svg", ".html": "html", ".htm": "html", ".json": "json", ".
 def plan(
     job: str, args: tuple[str, ...], form: str | None, graph: str | None, output: str | None, **options: Any
 ) -> None:
-    """Show a job's stream graph, job graph and execution graph.
+    """Show a job's stream graph, job graph, execution graph and guarantees.
 
     The program is run up to its first execute(); nothing is read, no Spark is started. The stream graph
     is the program as written; the job graph has chains of operators that run in one task; the execution

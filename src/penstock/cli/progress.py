@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -78,10 +79,25 @@ def progress_of(wanted: bool | None, plain: bool) -> Iterator[None]:
     observer = Observer(display)
     WATCHERS.append(observer.watch)
     try:
-        yield
+        with _start_shown():
+            yield
     finally:
         WATCHERS.remove(observer.watch)
         observer.close()
+
+
+@contextmanager
+def _start_shown() -> Iterator[None]:
+    """Shows what is logged about the job when it starts: the guarantee of each path (F7)."""
+    logger, handler = logging.getLogger("penstock.job"), logging.StreamHandler()
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
 
 
 def _display(wanted: bool | None, plain: bool) -> Display | None:

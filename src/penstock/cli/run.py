@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from penstock.cli.options import PASS_ON, given, job_options, settings
 from penstock.cli.progress import progress_of, progress_options
 from penstock.cli.say import FAILED, INTERRUPTED, fail, suggestion
 from penstock.cli.script import last_line_of, run_script, script_traceback
+from penstock.cli.supervise import supervise_option, supervised
 
 __all__ = ["interruptible", "run", "run_job"]
 
@@ -26,12 +26,14 @@ __all__ = ["interruptible", "run", "run_job"]
 @click.command(context_settings=PASS_ON)
 @job_options
 @savepoints.start_options
+@supervise_option
 @progress_options
 def run(
     job: str,
     args: tuple[str, ...],
     from_savepoint: str | None,
     allow_unclaimed_state: bool,
+    supervise: bool,
     progress: bool | None,
     plain: bool,
     **options: Any,
@@ -53,27 +55,18 @@ def run(
       penstock run job.py --plain 2>progress.log       a line every few seconds
       penstock run job.py --master spark://host:7077 -- -p "for the job"
       penstock run job.py --checkpoint /data/new --from-savepoint /data/saved/monday
+      penstock run job.py --checkpoint /data/ckpt --supervise
     """
     said = {**given(**options), **savepoints.start_settings(from_savepoint, allow_unclaimed_state)}
-    with settings(said), _summary(), interruptible() as interrupted, progress_of(progress, plain):
+    if supervise:
+        _check_file(job)
+        with settings(said):
+            sys.exit(supervised(job, args, progress, plain))
+    with settings(said), interruptible() as interrupted, progress_of(progress, plain):
         run_job(job, args)
     if interrupted:
         click.echo("Stopped.", err=True)
         sys.exit(INTERRUPTED)
-
-
-@contextmanager
-def _summary() -> Iterator[None]:
-    """Shows what is logged about the job when it starts: the guarantee of each path (F7)."""
-    logger, handler = logging.getLogger("penstock.job"), logging.StreamHandler()
-    before = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
 
 
 @contextmanager

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from penstock.api.errors import PenstockError
+from penstock.cli.jobs import checkpoint_of, job_argument
 
-__all__ = ["register", "start_options", "start_settings"]
-
-
-def register(group: click.Group) -> None:
-    """Add the commands."""
-    group.add_command(savepoint)
-    group.add_command(stop)
+__all__ = ["savepoint", "start_options", "start_settings", "stop"]
 
 
 def start_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,32 +35,32 @@ _TIMEOUT = click.option(
 
 
 @click.command()
-@click.argument("checkpoint")
+@job_argument
 @click.argument("path")
 @_TIMEOUT
-def savepoint(checkpoint: str, path: str, timeout: int) -> None:
+def savepoint(job: str, path: str, timeout: int) -> None:
     """Have a running job write a savepoint.
 
-    CHECKPOINT is the folder that the job was started with, PATH a folder that is empty or does not exist yet. The job
-    goes on; it holds still between two batches while its state is read.
+    JOB is its name, its id, or the checkpoint folder that it was started with; PATH a folder that is empty or does not
+    exist yet. The job goes on; it holds still between two batches while its state is read.
 
     \b
     Example:
-      penstock savepoint /data/ckpt /data/saved/monday
+      penstock savepoint "hot items" /data/saved/monday
     """
-    click.echo(_ask(checkpoint, path, False, False, timeout))
+    click.echo(_ask(job, path, False, False, timeout))
 
 
 @click.command()
-@click.argument("checkpoint")
+@job_argument
 @click.option("--savepoint", "path", metavar="PATH", help="Write a savepoint there first.")
 @click.option("--drain", is_flag=True, help="Bring event time to its end first, so that everything that waits fires.")
 @_TIMEOUT
-def stop(checkpoint: str, path: str | None, drain: bool, timeout: int) -> None:
+def stop(job: str, path: str | None, drain: bool, timeout: int) -> None:
     """Stop a running job between two batches.
 
-    CHECKPOINT is the folder that the job was started with. A job stopped without --drain goes on when it is started
-    again, from the same folder or from the savepoint.
+    JOB is its name, its id, or the checkpoint folder that it was started with. A job stopped without --drain goes on
+    when it is started again, from the same folder or from the savepoint.
 
     \b
     Examples:
@@ -75,15 +68,11 @@ def stop(checkpoint: str, path: str | None, drain: bool, timeout: int) -> None:
       penstock stop /data/ckpt --savepoint /data/saved/monday
       penstock stop /data/ckpt --savepoint /data/saved/last --drain
     """
-    said = _ask(checkpoint, path or "", True, drain, timeout)
+    said = _ask(job, path or "", True, drain, timeout)
     click.echo(said or "Stopped.")
 
 
-def _ask(checkpoint: str, path: str, ends: bool, drain: bool, timeout: int) -> str:
+def _ask(job: str, path: str, ends: bool, drain: bool, timeout: int) -> str:
     from penstock.launch import ask_job
 
-    try:
-        return ask_job(checkpoint, path, ends, drain, timeout)
-    except PenstockError as error:
-        click.echo(f"{click.style('Error:', fg='red')} {error}", err=True)
-        sys.exit(1)
+    return ask_job(checkpoint_of(job), path, ends, drain, timeout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import socket
 import sys
@@ -21,11 +22,13 @@ __all__ = ["Attendant", "Handler", "attend"]
 Handler = Callable[[JobClient, dict[str, Any]], dict[str, Any]]
 """Does what a request asks and says what came of it; called in the attendant's thread, one request at a time."""
 
+_LOG = logging.getLogger("penstock.job")
 _LOOK_MS = 250
 _LAST_MS = 5_000
 
 
 def _cancel(client: JobClient, _: dict[str, Any]) -> dict[str, Any]:
+    _LOG.warning("Another process asks to cancel the job: it ends between two batches.")
     client.stop()
     return {"status": client.status.name}
 

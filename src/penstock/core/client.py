@@ -112,7 +112,11 @@ class JobClient(ABC):
         """Collected records, as batches become durable."""
 
     def get_metrics(self) -> dict[str, Any]:
-        """Metrics of committed batches so far: under `subtasks` one entry for each subtask."""
+        """Metrics of committed batches so far: under `subtasks` one entry for each subtask.
+
+        The streaming host adds `batch_ms` (how long the last batches took), `limits` (records that a split of each
+        source may bring into a batch), `lost_records`, and what failed: `failures`, `restarts`, `last_failure`.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not show metrics")
 
     def close(self) -> None:

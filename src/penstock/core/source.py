@@ -72,6 +72,8 @@ class Source(ABC):
     bounded: bool = True
     replayable: bool = True
     """Whether what lies between two positions can be read again; else a path from here is at-most-once (F7)."""
+    moving_start: bool = False
+    """Whether `initial` depends on the moment: then a job's first batch only notes what it says (F11)."""
     positionable: bool = True
     """Whether a job can be started from a savepoint with this source standing where it stood (F4)."""
 

@@ -87,7 +87,7 @@ class Admission:
         self._fixed_ms, record_ms = _costs(self._seen, self._fixed_ms)
         room_ms = max(self._target_ms - self._fixed_ms, self._target_ms * _USEFUL)
         held_back = sum(1 for (uid, _), (count, _) in read.items() if count >= self._limits.get(uid, 0))
-        most = max(records, min(self._limits.values(), default=0)) * _GROWTH
+        most = max(records, *self._limits.values()) * _GROWTH
         return int(min(room_ms / record_ms if record_ms else most, most) / max(1, held_back))
 
     def _limit(self, uid: str, most: SourceLimit, share: int | None) -> int:

@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position
+from penstock.core.specs import OperatorSpec, WindowSpec
 from penstock.core.time import MIN_WATERMARK
 from penstock.runtime.chunk import channel_edge_sender
 from penstock.runtime.codec import loads
+from penstock.runtime.operators.windows.choose import window_class
 from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.task import store_prefix
 from penstock.runtime.valve import ValveState
@@ -24,7 +26,7 @@ from penstock.savepoint.metadata import (
     VertexNote,
 )
 
-__all__ = ["Positions", "edge_notes", "filled", "notes_of", "uids_of"]
+__all__ = ["Positions", "edge_notes", "filled", "form_of", "notes_of", "uids_of"]
 
 Positions = Mapping[str, Mapping[int, Position]]
 """Where each source stands, by uid and split."""
@@ -36,13 +38,20 @@ def notes_of(plan: JobPlan) -> PlanNotes:
         plan.name,
         plan.max_parallelism,
         tuple(
-            OperatorNote(op.uid, op.name, v.uid, type(op.spec).__name__, v.parallelism, op.spec.is_keyed)
+            OperatorNote(
+                op.uid, op.name, v.uid, type(op.spec).__name__, v.parallelism, op.spec.is_keyed, form_of(op.spec)
+            )
             for v in plan.vertices
             for op in v.operators
         ),
         tuple(VertexNote(v.uid, edge_notes(plan, v), ()) for v in plan.vertices if not v.is_source),
         tuple(map(_source, plan.sources)),
     )
+
+
+def form_of(spec: OperatorSpec) -> str:
+    """How an operator lays out its state, where there are several ways: windows."""
+    return window_class(spec).__name__ if isinstance(spec, WindowSpec) else ""
 
 
 def _source(vertex: Vertex) -> SourceNote:

@@ -9,6 +9,7 @@ from penstock.core.checkpointed import checkpointed_function
 from penstock.core.errors import SavepointError
 from penstock.core.job import ChainedOperator, JobPlan, Vertex
 from penstock.core.recovery import ALLOW_UNCLAIMED
+from penstock.savepoint.describe import form_of
 from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.metadata import Metadata, OperatorNote
 
@@ -68,6 +69,12 @@ def _changed(metadata: Metadata, operators: dict[str, ChainedOperator]) -> Itera
         where = f"operator '{now.name}' (uid {now.uid})"
         if "page" in note.blobs and not now.spec.is_keyed:
             yield f"{where} has keyed state, but is not keyed in this program: give it another uid, or call key_by"
+        if "page" in note.blobs and note.form != form_of(now.spec):
+            yield (
+                f"{where} kept its state as {note.form or note.kind} and would now as "
+                f"{form_of(now.spec) or type(now.spec).__name__}, which cannot read it: keep the kind of windows, "
+                "triggers and functions as they were, or give it another uid"
+            )
         if "list" in note.blobs and checkpointed_function(now.spec) is None:
             yield f"{where} has operator state, but its function is no CheckpointedFunction: give it another uid"
         if "operator" in note.blobs and note.kind != type(now.spec).__name__:

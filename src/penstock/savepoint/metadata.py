@@ -34,7 +34,9 @@ _SIGN = "penstock savepoint"
 
 @dataclass(frozen=True, slots=True)
 class OperatorNote:
-    """An operator. `vertex`: uid of the head of its chain; `kind`: its spec; `blobs`: how many of each kind."""
+    """An operator. `vertex`: uid of the head of its chain; `kind`: its spec; `form`: how it lays out its state, where
+    there are several ways; `blobs`: how many of each kind.
+    """
 
     uid: str
     name: str
@@ -42,6 +44,7 @@ class OperatorNote:
     kind: str
     parallelism: int
     keyed: bool
+    form: str = ""
     blobs: Mapping[str, int] = field(default_factory=dict)
 
 

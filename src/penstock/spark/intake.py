@@ -195,6 +195,8 @@ class IntakeReader(DataSourceStreamReader):
         return True
 
     def _advance(self, vertex: Vertex, known: dict[str, Any], limit: int) -> dict[str, Any]:
+        if vertex.uid not in known and vertex.source.moving_start:
+            return _positions(vertex, known)  # noted by the first batch, so that a replay of it finds the same
         now = SourceClock(self._clock.now_ms(), self._started_ms)
         base = self._begun(vertex, known)
         live = self._running()
@@ -254,11 +256,7 @@ class IntakeReader(DataSourceStreamReader):
                 continue
             part = _Part(info)
             part.vertex, part.split, part.end = vertex.vertex_id, int(name), Position.from_json(stop)
-            part.start = (
-                Position.from_json(begin)
-                if begin is not None
-                else Position(vertex.source.initial(int(name), vertex.parallelism).at)
-            )
+            part.start = Position.from_json(begin) if begin is not None else _beginning(vertex, part)
             held = self._running().held(vertex, part.split, part.start, part.end)
             if held is not None:
                 part.held, part.lost = dumps(held.batches), held.lost
@@ -322,6 +320,12 @@ def _when_terminated(stop: Callable[[], None]) -> None:
         sys.exit(128 + number)
 
     signal.signal(signal.SIGTERM, end)
+
+
+def _beginning(vertex: Vertex, part: _Part) -> Position:
+    """Where a split is read from in a job's first batch; it has not ended there, so that its end is announced."""
+    source = vertex.source
+    return Position(part.end.at if source.moving_start else source.initial(part.split, vertex.parallelism).at)
 
 
 def _positions(vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ from penstock.spark.checkpoint import Checkpoint
 
 __all__ = ["Asked", "Inbox"]
 
-_LOOK_MS = 500
+_LOOK_MS = 1000
 
 
 @dataclass(frozen=True, slots=True)

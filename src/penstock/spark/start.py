@@ -20,11 +20,9 @@ from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.damage import check_logs
 from penstock.spark.state_reader import committed_positions, savepoint_of
 
-__all__ = ["Start", "find_start"]
+__all__ = ["Start", "checkpoint_state", "find_start"]
 
 _FORMAT = 1
-_APART = ("version", "name", "start", "notes")
-"""What of a description may differ without Spark's checkpoint noticing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ def find_start(
         found = current.description()
         _check_origin(checkpoint, found, given)
         resumed = _resumed(plan, found)
-        if _differences(found, resumed):
+        if _differs(found, resumed):
             start = _Upgrade(spark, checkpoint, current, found).to(plan, allow_unclaimed)
         else:
             check_logs(current, plan.stages, plan.partitions)
@@ -119,8 +117,38 @@ def _shape(plan: JobPlan) -> dict[str, Any]:
     }
 
 
-def _differences(found: dict[str, Any], plan: JobPlan) -> list[str]:
-    return [key for key, value in _shape(plan).items() if found.get(key) != value]
+def _differs(found: dict[str, Any], plan: JobPlan) -> bool:
+    """Whether Spark's checkpoint does not fit a plan, or an operator or source is not what it was under its uid."""
+    if any(found.get(key) != value for key, value in _shape(plan).items()):
+        return True
+    return "notes" in found and _kinds(PlanNotes.from_json(found["notes"])) != _kinds(notes_of(plan))
+
+
+def _kinds(notes: PlanNotes) -> set[tuple[str, ...]]:
+    operators = {(op.uid, op.kind, op.form) for op in notes.operators}
+    return {*operators, *((s.uid, s.kind) for s in notes.sources)}
+
+
+def _committed_state(spark: SparkSession, checkpoint: Checkpoint, found: dict[str, Any], path: str) -> Savepoint:
+    """The state of the last committed batch; what its sinks had prepared may still have to be committed."""
+    batch = checkpoint.batches("commits")[-1]
+    first = found.get("start", {}).get("first_batch", 0)
+    positions = committed_positions(checkpoint, batch)
+    moment = Moment(first + batch, SystemClock().now_ms(), positions, committed=False)
+    notes = PlanNotes.from_json(found["notes"])
+    return savepoint_of(spark, checkpoint, path, notes, found["stages"], batch, moment)
+
+
+def checkpoint_state(spark: SparkSession, location: str, path: str) -> Savepoint:
+    """The last committed state of a checkpoint folder, as a savepoint (F5)."""
+    current = Checkpoint(spark, location).current()
+    if not current.claimed or not current.batches("commits"):
+        raise SavepointError(f"{location} holds no committed state of a job")
+    found = current.description()
+    if "notes" not in found:
+        raise SavepointError(f"{location} was written by Penstock {found.get('version')}, which did not note its plan")
+    check_logs(current, found["stages"], found["partitions"])
+    return _committed_state(spark, current, found, path)
 
 
 # -- a changed shape ------------------------------------------------------------------------------
@@ -152,16 +180,11 @@ class _Upgrade:
 
     def _savepoint(self) -> Savepoint | None:
         """The state of the last committed batch, written inside the checkpoint; else what the job began from."""
-        committed = self.old.batches("commits")
-        if not committed:
+        if not self.old.batches("commits"):
             return _unfinished(self.old, self.found)
         path = f"{self.root.location}/penstock/upgrade-{self.old.number + 1}"
         Folder(path).delete()
-        batch = committed[-1]
-        first = self.found.get("start", {}).get("first_batch", 0)
-        moment = Moment(first + batch, SystemClock().now_ms(), committed_positions(self.old, batch), committed=False)
-        notes = PlanNotes.from_json(self.found["notes"])
-        return savepoint_of(self.spark, self.old, path, notes, self.found["stages"], batch, moment)
+        return _committed_state(self.spark, self.old, self.found, path)
 
     def _give_up(self, savepoint: Savepoint | None) -> None:
         if savepoint is not None and savepoint.path.startswith(Folder(self.root.location).location):

@@ -97,6 +97,8 @@ class StreamingJob(JobClient):
         self._ended_ms = self._started_ms
         self.batches = 0
         self.restarts = 0
+        self._failures, self._last_failure = 0, ""
+        self._halted = threading.Event()
         self._batch_ms: dict[int, int] = {}
         self._release_ms = 0
         self._inbox = Inbox(self._checkpoint.root, self._clock)
@@ -126,13 +128,17 @@ class StreamingJob(JobClient):
                     ended = self._finished or self._kept_at is not None or not self._stopping
                     self._status = JobStatus.FINISHED if ended else JobStatus.CANCELED
                     return
+                self._failures += 1
+                self._last_failure = str(error)
                 delay_ms = self._strategy.next_delay_ms(self._clock.now_ms())
                 if delay_ms is None or self._stopping:
                     raise error
                 self._checkpoint.check_owner()
                 self._status = JobStatus.RESTARTING
                 self.restarts += 1
-                self._clock.sleep_ms(delay_ms)
+                if self._halted.wait(delay_ms / 1000):
+                    self._status = JobStatus.CANCELED
+                    return
                 self._status = JobStatus.RUNNING
         except BaseException as error:
             self._status = JobStatus.FAILED
@@ -382,6 +388,7 @@ class StreamingJob(JobClient):
         with self._lock:
             self._stopping = True
             self._say()
+        self._halted.set()
         self._thread.join()
 
     def ask(self, directory: str | None, stop: bool, drain: bool) -> CompletableFuture[str]:
@@ -421,6 +428,9 @@ class StreamingJob(JobClient):
                 "batch_ms": list(self._batch_ms.values()),
                 "lost_records": self._ledger.lost_records,
                 "limits": self._admission.limits(),
+                "restarts": self.restarts,
+                "failures": self._failures,
+                "last_failure": self._last_failure,
             }
 
     def results(self, name: str) -> Iterator[Any]:

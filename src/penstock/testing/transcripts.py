@@ -18,7 +18,7 @@ Steps are the methods of a stream: `map`, `flat_map`, `filter`, `key_by` take an
 `a` and `b`, `process` an expression that makes a function, `union` names of other streams, `side_output` a tag;
 `sum`, `min`, `max`, `min_by`, `max_by` a position, `project` positions;
 `connect: {with: other, process: "Both()"}`, with `key_by: [expression, expression]` or `broadcast: [state names]`;
-`join`, `co_group`, `interval_join`, `regular_join` as `join_steps.py` says;
+`join`, `co_group`, `interval_join`, `regular_join` as `join_steps.py` says, `pattern` as `pattern_steps.py` does;
 `parallelism` a number; `rebalance`, `rescale`, `shuffle`, `broadcast`, `global_`, `forward` nothing. A function class
 may stand where an expression is expected. Lists stand for tuples.
 
@@ -69,6 +69,7 @@ from penstock.core.time import Duration
 from penstock.core.watermark import WatermarkStrategy
 from penstock.testing.jobs import collect, local_job
 from penstock.testing.join_steps import JOIN_VERBS, join_names, join_step
+from penstock.testing.pattern_steps import pattern_names, pattern_step
 from penstock.testing.scripted import EVERY_RECORD, At, Event, Mark, ScriptedSource, Tick, scripted_stream
 from penstock.testing.window_steps import assigner, is_windowed, window_step
 
@@ -176,6 +177,8 @@ class Transcript:
             return self._connected(stream, argument, made)
         if verb in JOIN_VERBS:
             return join_step(stream, made[argument["with"]], verb, argument, self._function, self._made)
+        if verb == "pattern":
+            return pattern_step(stream, argument, self._made)
         if verb == "side_output":
             return stream.get_side_output(output_tag.OutputTag(argument))
         if verb in ("sum", "min", "max", "min_by", "max_by"):
@@ -220,7 +223,7 @@ def load_transcripts(path: str | Path) -> list[Transcript]:
     scope: dict[str, Any] = {"__name__": f"transcript_{Path(path).stem}"}
     for module in (*_SCOPE, *_WINDOWS):
         scope.update({n: getattr(module, n) for n in module.__all__})
-    scope.update(join_names())
+    scope.update(join_names() | pattern_names())
     exec(compile(data.get("functions", ""), str(path), "exec"), scope)
     return [_transcript(case, scope) for case in data["cases"]]
 

@@ -37,12 +37,13 @@ def _drop(backend: StateSpace, slot: int) -> Any:
 
 
 class PagedValueState(ValueState[Any]):
-    """A value per key."""
+    """A value per key. `_plain` is the class of the last value that needed no encoding: mostly that of the next one."""
 
-    __slots__ = ("_backend", "_slot")
+    __slots__ = ("_backend", "_plain", "_slot")
 
     def __init__(self, backend: StateSpace, name: str) -> None:
         self._backend = backend
+        self._plain: type = int
         self._slot = backend.use(name)
 
     def value(self) -> Any:
@@ -51,14 +52,20 @@ class PagedValueState(ValueState[Any]):
         return loads(stored) if stored.__class__ is Encoded else stored
 
     def update(self, value: Any) -> None:
-        if value is None:
-            return self.clear()
-        if value.__class__ not in IMMUTABLE:
-            value = encode(value)
+        if value.__class__ is not self._plain:
+            if value is None:
+                return self.clear()
+            value = self._encoded(value)
         backend = self._backend
         page = backend.page
         page.slots[self._slot][backend.key] = value
         page.dirty = True
+
+    def _encoded(self, value: Any) -> Any:
+        if value.__class__ in IMMUTABLE:
+            self._plain = value.__class__
+            return value
+        return encode(value)
 
     def keep(self, value: Any) -> None:
         """Update with a value that is known to be immutable, or has been encoded."""

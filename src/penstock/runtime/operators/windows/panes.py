@@ -21,13 +21,16 @@ __all__ = ["PaneWindowOperator", "shares_panes"]
 
 
 def shares_panes(spec: WindowSpec) -> bool:
-    """Whether a spec is of sliding event-time windows with a function that may be merged."""
+    """Whether a spec is of sliding event-time windows with a function that may be merged.
+
+    A `ProcessWindowFunction` is told when a window is gone; without lateness that is when it has fired.
+    """
     return (
         is_aligned(spec)
         and spec.assigner.is_event_time()
         and spec.assigner.slide_ms < spec.assigner.size_ms  # type: ignore[attr-defined]
         and getattr(spec.combine, "mergeable", False) is True
-        and not isinstance(spec.function, ProcessWindowFunction)
+        and not (isinstance(spec.function, ProcessWindowFunction) and spec.lateness_ms)
     )
 
 
@@ -88,7 +91,11 @@ class PaneWindowOperator(AlignedWindowOperator):
         # copies: functions may merge in place
         accumulators = [Table.copy(inner[pane]) for pane in self._panes(start, inner)]
         if accumulators:
-            self._give((start, start + self._size), reduce(self._merge_two, accumulators))
+            window = (start, start + self._size)
+            self._give(window, reduce(self._merge_two, accumulators))
+            if isinstance(self._function, ProcessWindowFunction):
+                self._shown.namespace = window
+                self._function.clear(self._shown)
 
     def _panes(self, start: int, inner: dict[Any, Any]) -> Iterator[int]:
         """Panes of a window, oldest first."""

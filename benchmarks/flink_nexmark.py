@@ -1,0 +1,44 @@
+"""The Nexmark queries under PyFlink: the text of `nexmark.queries` with another package in its imports."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from pyflink.common import Types, WatermarkStrategy
+from pyflink.common.watermark_strategy import TimestampAssigner
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+
+from benchmarks.nexmark.generator import event
+
+MODULE = "nexmark_queries"
+
+
+class At(TimestampAssigner):  # type: ignore[misc]
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        found: int = value.date_time
+        return found
+
+
+def queries() -> dict[str, Any]:
+    """Call this before the JVM is started: its workers find the module where PYTHONPATH says."""
+    text = Path(__file__).with_name("nexmark").joinpath("queries.py").read_text(encoding="utf-8")
+    folder = tempfile.mkdtemp()
+    Path(folder, f"{MODULE}.py").write_text(text.replace("from penstock.", "from pyflink."), encoding="utf-8")
+    sys.path.insert(0, folder)
+    os.environ["PYTHONPATH"] = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
+    found: dict[str, Any] = importlib.import_module(MODULE).QUERIES
+    return found
+
+
+def events(env: StreamExecutionEnvironment, records: int) -> Any:
+    """The stream that queries take."""
+    source = NumberSequenceSource(0, records - 1)
+    indices = env.from_source(source, WatermarkStrategy.no_watermarks(), "indices", Types.LONG())
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(At())
+    return indices.map(event).assign_timestamps_and_watermarks(strategy)

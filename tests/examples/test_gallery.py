@@ -50,7 +50,7 @@ def agree(case: Case, results: Results) -> None:
 
 
 @every_case
-@pytest.mark.parametrize("split", [(1, None), (2, [7] * 40), (4, [1, 30, 2, 400])], ids=str)
+@pytest.mark.parametrize("split", [(1, None), (2, [7] * 40), (4, [1, 30, 2, 400])], ids=["whole", "sevens", "uneven"])
 def test_an_example_gives_what_its_input_says(case: Case, split: tuple[int, list[int] | None]) -> None:
     """U1, U2, U3, U4, U5, U6, U7, U8, U9, U10, U11, U12, U13, U14, U15, U16, U17; P11: however it is cut and spread."""
     env = StreamExecutionEnvironment()

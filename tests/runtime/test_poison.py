@@ -359,22 +359,6 @@ def test_mistakes_in_the_program_fail_the_job_all_the_same() -> None:
         local_job(env).run()
 
 
-class Bomb(KeyedProcessFunction):
-    def process_element(self, value: Any, ctx: Any) -> None:
-        ctx.timer_service().register_event_time_timer(5)
-
-    def on_timer(self, timestamp: int, ctx: Any) -> None:
-        raise ZeroDivisionError("timer")
-
-
-def test_a_failing_timer_fails_the_job() -> None:
-    """F9: it has no record."""
-    env = Environment()
-    collect(env.from_collection([1]).key_by(lambda v: v).process(Bomb()).on_poison("skip"), "out")
-    with pytest.raises(UserFunctionError, match="on_timer of operator"):
-        local_job(env).run()
-
-
 def test_what_is_yielded_is_fixed_at_that_moment() -> None:
     """F9, S7: also where a call is run to its end first."""
 

@@ -228,7 +228,7 @@ def report(soak: Soak, seconds: float, wrong: Sequence[str], seed: int) -> Itera
     now = datetime.datetime.now(datetime.UTC)
     yield f"- {now:%Y-%m-%d %H:%M} UTC, seed {seed}, {seconds / 60:.0f} minutes, {versions()}"
     yield f"- {options.records:,} records at {options.per_second:,} a second; {PARALLELISM} subtasks; {KEYS:,} keys"
-    yield f"  that keep ten records, counts per {GROUPS} groups and window of {WINDOW_MS // 1000} s, to files"
+    yield f"  that keep ten records, counts per {GROUPS} groups and {WINDOW_MS // 1000} s window, exactly-once to files"
     killed = ", ".join(f"{name} {count}" for name, count in sorted(soak.kills.items()))
     yield f"- killed: {killed or 'nobody'}; **output: {'; '.join(wrong) or 'right, every window once'}**"
     yield "- last third of the run against the second: " + ", ".join(f"{n} ×{t:.2f}" for n, t in grown.items())

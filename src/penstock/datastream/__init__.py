@@ -66,6 +66,7 @@ from penstock.core.join_functions import (
     TaggedUnion,
 )
 from penstock.core.output_tag import OutputTag
+from penstock.core.poison import FailedTimer, FailedWindow
 from penstock.core.python_source import PythonSource, Timestamped
 from penstock.core.rich import RichFunction
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
@@ -123,6 +124,8 @@ __all__ = [
     "DataStreamSink",
     "EmbeddedRocksDBStateBackend",
     "ExternalizedCheckpointRetention",
+    "FailedTimer",
+    "FailedWindow",
     "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatJoinFunction",

@@ -36,7 +36,7 @@ from penstock.runtime.operators.sink import CollectOperator, SinkOperator
 from penstock.runtime.operators.sink_function import function_sink
 from penstock.runtime.operators.timestamps import TimestampsOperator
 from penstock.runtime.operators.transform import FilterOperator, FlatMapOperator, MapOperator
-from penstock.runtime.operators.windows.choose import window_operator
+from penstock.runtime.operators.windows.choose import guarded_window_operator, window_operator
 
 __all__ = ["build_operator", "own_spec"]
 
@@ -74,6 +74,8 @@ def _guarded(desc: ChainedOperator, task: TaskContext) -> Operator:
     """An operator that goes on without records that its function raises on (F9)."""
     if isinstance(desc.spec, TransformSpec):
         return GuardedFilter(desc, task) if desc.spec.kind == "filter" else GuardedFlatMap(desc, task)
+    if isinstance(desc.spec, WindowSpec):
+        return guarded_window_operator(desc, task)
     guard = FunctionGuard(getattr(desc.spec, "function", None))
     operator = _OPERATORS[type(desc.spec)](desc, task)
     guard.operator = operator

@@ -17,6 +17,7 @@ from penstock.common import Configuration
 from penstock.core.job import RuntimeSettings
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing import collect, local_job
+from tests.effort import some
 from tests.examples.case import Case, Results
 from tests.examples.patterns import PATTERNS
 from tests.examples.windows import WINDOWS
@@ -50,7 +51,7 @@ def agree(case: Case, results: Results) -> None:
 
 
 @every_case
-@pytest.mark.parametrize("split", [(1, None), (2, [7] * 40), (4, [1, 30, 2, 400])], ids=str)
+@pytest.mark.parametrize("split", some([(1, None), (2, [7] * 40), (4, [1, 30, 2, 400])], 1), ids=str)
 def test_an_example_gives_what_its_input_says(case: Case, split: tuple[int, list[int] | None]) -> None:
     """U1, U2, U3, U4, U5, U6, U7, U8, U9, U10, U11, U12, U13, U14, U15, U16, U17; P11: however it is cut and spread."""
     env = StreamExecutionEnvironment()
@@ -104,4 +105,4 @@ def test_an_example_says_what_it_is_and_fits_on_a_page(script: str) -> None:
     text = (ROOT / "examples" / f"{script}.py").read_text(encoding="utf-8")
     assert re.match(r'"""U\d+( with a pattern)?: ', text)
     assert f"penstock run examples/{script}.py" in text
-    assert len(text.splitlines()) <= 110
+    assert len(text.splitlines()) <= 105

@@ -9,8 +9,8 @@ end; what comes even later goes to a side output.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
 from penstock.common import Configuration, Duration, Types, WatermarkStrategy
 from penstock.datastream import DataStream, KeyedProcessFunction, OutputTag, StreamExecutionEnvironment
@@ -22,16 +22,14 @@ TOO_LATE = OutputTag("too late")
 REPRODUCIBLE = Configuration().set_boolean("penstock.watermark.per-record", True)
 
 
-@dataclass(frozen=True)
-class Burst:
+class Burst(NamedTuple):
     team: str
     player: str
     bubbles: int
     at_ms: int
 
 
-@dataclass(frozen=True)
-class Reward:
+class Reward(NamedTuple):
     team: str
     round: int
     thanks_to: str

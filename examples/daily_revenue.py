@@ -8,8 +8,8 @@ give its figures every ten seconds; the last ones shown are in the window's own 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
 from penstock.common import Configuration, Duration, Time, Types, WatermarkStrategy
 from penstock.datastream import AggregateFunction, DataStream, ProcessWindowFunction, StreamExecutionEnvironment
@@ -23,15 +23,13 @@ SHOWN = ValueStateDescriptor("shown", Types.TUPLE([Types.INT(), Types.INT()]))
 REPRODUCIBLE = Configuration().set_boolean("penstock.watermark.per-record", True)  # what is known at a tick
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(NamedTuple):
     shop: str
     cents: int
     at_ms: int
 
 
-@dataclass(frozen=True)
-class Today:
+class Today(NamedTuple):
     shop: str
     day: int
     orders: int

@@ -10,7 +10,7 @@ that runs by itself, for some ten seconds, with a pause in between.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from penstock.common import Time, Types
 from penstock.datastream import (
@@ -26,15 +26,13 @@ from penstock.datastream.window import TumblingProcessingTimeWindows
 SILENCE_MS = 3_000
 
 
-@dataclass(frozen=True)
-class PerSecond:
+class PerSecond(NamedTuple):
     service: str
     second: int
     events: int
 
 
-@dataclass(frozen=True)
-class Outage:
+class Outage(NamedTuple):
     service: str
     last_event_ms: int
 

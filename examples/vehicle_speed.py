@@ -9,8 +9,8 @@ whenever both know a second, the two are compared. Event time lets the two meet,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from random import Random
+from typing import NamedTuple
 
 from penstock.common import Configuration, Duration, Time, WatermarkStrategy
 from penstock.datastream import DataStream, ProcessWindowFunction, StreamExecutionEnvironment
@@ -22,23 +22,20 @@ PER_SECOND = TumblingEventTimeWindows.of(Time.seconds(1))
 REPRODUCIBLE = Configuration().set_boolean("penstock.watermark.per-record", True)  # which reading is too late
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     vehicle: str
     kmh: float
     at_ms: int
 
 
-@dataclass(frozen=True)
-class Average:
+class Average(NamedTuple):
     vehicle: str
     second: int
     kmh: float
     readings: int
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     vehicle: str
     second: int
     unit: Average
@@ -53,14 +50,12 @@ def generated(vehicles: int = 3, seconds: int = 720, seed: int = 8) -> tuple[lis
     random, unit, phone = Random(seed), [], []
     for vehicle, second in ((f"car-{v}", s) for s in range(seconds) for v in range(vehicles)):
         truth = 40 + 30 * (second // 60 % 3)
-        unit += [Reading(vehicle, _near(truth, 2, random), second * SECOND_MS + third) for third in (0, 333, 667)]
+        unit += [
+            Reading(vehicle, round(random.gauss(truth, 2), 1), second * SECOND_MS + third) for third in (0, 333, 667)
+        ]
         moments = [random.randrange(SECOND_MS) for _ in range(random.choice([0, 0, 0, 0, 1, 2]))]
-        phone += [Reading(vehicle, _near(truth, 8, random), second * SECOND_MS + moment) for moment in moments]
+        phone += [Reading(vehicle, round(random.gauss(truth, 8), 1), second * SECOND_MS + moment) for moment in moments]
     return _arriving(unit, 30_000, random), _arriving(phone, 540_000, random)
-
-
-def _near(truth: float, spread: float, random: Random) -> float:
-    return round(random.gauss(truth, spread), 1)
 
 
 def _arriving(readings: list[Reading], delay_ms: int, random: Random) -> list[Reading]:

@@ -46,7 +46,7 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
 # only PostgreSQL psycopg, only a terminal rich
 LATE: dict[str, frozenset[str]] = {
     "api": frozenset({"launch"}),
-    "cli": frozenset({"launch", "demo", "rich"}),
+    "cli": frozenset({"launch", "demo", "state", "rich"}),
     "state": frozenset({"launch"}),
     "connectors": frozenset({"pyarrow", "fastavro", "psycopg"}),
 }

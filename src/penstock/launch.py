@@ -21,6 +21,7 @@ from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.execution_config import AUTO_UIDS, AUTO_WATERMARK_INTERVAL, OBJECT_REUSE, global_job_parameters
 from penstock.core.guarantees import Guarantee
 from penstock.core.job import JobPlan, RuntimeSettings
+from penstock.core.own_settings import refuse_unknown
 from penstock.core.poison import PoisonPolicy, poison_policy
 from penstock.core.recovery import SAVEPOINT_PATH, Recovery
 from penstock.core.specs import SourceSpec
@@ -120,6 +121,7 @@ def default_parallelism() -> int:
 
 def choose_host(graph: StreamGraph, conf: Configuration) -> str:
     """All sources bounded and nothing durable asked for: the bounded host; else the streaming host (P10)."""
+    refuse_unknown(conf)
     asked = conf.get_string("penstock.host", "auto")
     if asked not in HOSTS:
         raise ConfigurationError(f"penstock.host must be one of {', '.join(HOSTS)}, got {asked!r}")

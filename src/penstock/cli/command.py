@@ -17,6 +17,7 @@ from penstock.cli.plan import plan
 from penstock.cli.run import run
 from penstock.cli.savepoints import savepoint, stop
 from penstock.cli.say import fail, suggestion
+from penstock.cli.state import state
 
 __all__ = ["main"]
 
@@ -58,5 +59,5 @@ def main() -> None:
     """
 
 
-for command in (run, plan, list_jobs, stop, cancel, savepoint, new, demo, doctor, completion):
+for command in (run, plan, list_jobs, stop, cancel, savepoint, state, new, demo, doctor, completion):
     main.add_command(command)

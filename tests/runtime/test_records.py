@@ -262,7 +262,7 @@ def test_a_call_that_yields_much_is_taken_in_chunks() -> None:
     env.from_collection([1000]).key_by(lambda v: 0).process(Plenty()).map(lambda v: SEEN.append(v) or v).print()
     SEEN.clear()
     local_job(env, settings=RuntimeSettings(chunk_records=100), printer=lambda text: None).run()
-    assert SEEN == [(1000, number) for number in range(1000)]
+    assert [(1000, number) for number in range(1000)] == SEEN
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ class Stepping(KeyedProcessFunction):
 
 
 def test_each_subtask_has_a_function_of_its_own() -> None:
-    """P6: attributes of a function are copied, those of objects that it holds too; the program's own stays as it was."""
+    """P6: attributes of a function are copied, and those of objects that it holds; the program's own stays."""
     function = Stepping()
     for _ in range(2):
         harness = KeyedOneInputHarness(function, lambda v: 0)

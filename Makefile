@@ -5,28 +5,35 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
+DOCS := .venv-docs
 FAST := not spark and not cluster and not kill
+# Two processes, each with half of the tests; more would gain little over what each of them has to import.
+FAST_RING = $(PY) -m pytest -q -m "$(FAST)" -n 2 --dist worksteal
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
 # The jobs that between them run every engine path; the others repeat them at other sizes.
 QUICK_JOBS := runtime,patterns,window-runtime,windows,interval-join,failed-logins,word-count,start-up,files
 
-.PHONY: help demo test check kill bench bench-quick differential cep-parity memory setup java lint types fast format rules parity lock clean
+.PHONY: help demo test check kill soak bench bench-quick differential cep-parity memory back-pressure docs pictures setup java postgres lint types fast format rules parity lock lock-docs clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 demo: setup ## the main job on embedded Spark, about a minute
-	@$(WITH_JAVA) $(PY) examples/demo.py $(ARGS)
+	@$(WITH_JAVA) $(PY) -m penstock.cli demo $(ARGS)
 
-test: java lint types ## everything: ruff, mypy, all tests
-	@$(WITH_JAVA) $(PY) -m pytest
+test: java postgres lint types ## everything: ruff, mypy, all tests; those with a JVM in one process, which they share
+	@$(FAST_RING)
+	@$(WITH_JAVA) $(PY) -m pytest -m "not ($(FAST))"
 
-check: lint types fast ## ruff, mypy and the tests that need no JVM
+check: lint types fast ## ruff, mypy and the tests that need no JVM, with fewer random examples; under a minute
 
-kill: setup ## fifty kills; writes the log
+kill: setup postgres ## fifty kills; writes the log; ARGS="--kills 200"
 	@$(WITH_JAVA) $(PY) -m tests.kill.loop --kills 50 $(ARGS)
+
+soak: setup ## half an hour at a fixed rate with kills; writes a table; ARGS="--minutes 3"
+	@$(WITH_JAVA) $(PY) -m tests.soak.steady $(ARGS)
 
 differential: setup ## the same programs under PyFlink and Penstock, compared
 	@$(WITH_JAVA) $(PY) -m differential $(ARGS)
@@ -43,6 +50,21 @@ cep-parity: setup ## random patterns under the real FlinkCEP and ours; ARGS="FOL
 memory: setup ## BATCH mode with 2 GiB of keyed state in 512 MiB a worker
 	@$(WITH_JAVA) $(PY) -m tests.soak.batch_state $(ARGS)
 
+back-pressure: setup ## ten minutes with a sink ten times too slow: memory flat, batches near their target
+	@$(WITH_JAVA) $(PY) -m tests.soak.back_pressure $(ARGS)
+
+docs: $(DOCS)/.ready ## the guide as a site, in build/site
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
+	@echo "build/site/guide/index.html"
+
+$(DOCS)/.ready: requirements-docs.lock scripts/ensure_venv.sh
+	@scripts/ensure_venv.sh $(DOCS)
+	@$(DOCS)/bin/python -m pip install --quiet -r requirements-docs.lock
+	@touch $@
+
+pictures: setup ## draw the guide's pictures anew
+	@$(PY) -m scripts.pictures
+
 setup: $(READY) ## the virtual environment only
 
 $(READY): pyproject.toml requirements-dev.lock scripts/ensure_venv.sh
@@ -54,6 +76,9 @@ $(READY): pyproject.toml requirements-dev.lock scripts/ensure_venv.sh
 java:
 	@scripts/ensure_java.sh >/dev/null
 
+postgres:
+	@scripts/ensure_postgres.sh >/dev/null
+
 lint: setup
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
@@ -62,7 +87,7 @@ types: setup
 	@$(PY) -m mypy
 
 fast: setup
-	@$(PY) -m pytest -q -m "$(FAST)"
+	@HYPOTHESIS_PROFILE=check $(FAST_RING)
 
 format: setup ## let ruff put the code in order
 	@$(PY) -m ruff check --fix .
@@ -77,5 +102,8 @@ parity: setup ## regenerate docs/parity.md
 lock: ## pin anew what pyproject.toml allows
 	@scripts/lock.sh requirements-dev.lock
 
-clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+lock-docs: ## pin anew what the guide is built with
+	@scripts/lock_docs.sh requirements-docs.lock
+
+clean: ## remove the virtual environments and caches
+	rm -rf $(VENV) $(DOCS) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

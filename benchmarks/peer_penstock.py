@@ -198,6 +198,7 @@ def start_program(
         "penstock.host": "streaming",
         "execution.checkpointing.dir": str(checkpoint),
         "penstock.batch.max-records": split_records,
+        "penstock.batch.target-ms": 0,  # batches of the same size as the peers', however long they take
     }
     env = StreamExecutionEnvironment.get_execution_environment(Configuration(settings))
     env.set_parallelism(subtasks or cores())

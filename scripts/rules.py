@@ -12,6 +12,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +112,13 @@ def _scanned(root: Path) -> Iterator[Path]:
 
 
 def _mentions_of(path: Path, root: Path) -> Iterator[Mention]:
-    text = path.read_text(encoding="utf-8")
-    found = _in_python(text) if path.suffix == ".py" else _in_yaml(text)
     name = path.relative_to(root).as_posix()
-    return (Mention(name, test, rule) for test, rule in found)
+    return (Mention(name, test, rule) for test, rule in _found(path.read_text(encoding="utf-8"), path.suffix))
+
+
+@cache
+def _found(text: str, suffix: str) -> tuple[tuple[str, str], ...]:
+    return tuple(_in_python(text) if suffix == ".py" else _in_yaml(text))
 
 
 def _in_yaml(text: str) -> Iterator[tuple[str, str]]:
@@ -122,7 +126,7 @@ def _in_yaml(text: str) -> Iterator[tuple[str, str]]:
         yield from _rules_fields(document)
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Reads transcripts without knowing their tags."""
 
 

@@ -1,17 +1,22 @@
 """Set-up for all rings. Nothing here may import pyspark: the fast ring runs without it."""
 
-import os
+import signal
 import sys
 
 import pytest
 from hypothesis import settings
 
+from tests.effort import PROFILE, examples
+
 SLOW_RINGS = ("spark", "cluster", "kill")
 _jvm_before = pytest.StashKey[bool]()
 
-settings.register_profile("default", deadline=None)
-settings.register_profile("thorough", deadline=None, max_examples=2_000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # started in the background of a script; tests of Ctrl-C need it, and child processes inherit that it is ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+settings.register_profile(PROFILE, deadline=None, max_examples=examples(100))
+settings.load_profile(PROFILE)
 
 
 def _jvm_runs() -> bool:

@@ -20,10 +20,13 @@ ROOMS: dict[str, frozenset[str]] = {
     "api": frozenset({"core", "graph", "connectors"}),
     "plan": frozenset({"core", "graph"}),
     "runtime": frozenset({"core"}),
-    "spark": frozenset({"core", "connectors", "plan", "runtime"}),
-    "testing": frozenset({"core", "connectors", "plan", "runtime", "api"}),
+    "savepoint": frozenset({"core", "runtime"}),
+    "state": frozenset({"core", "runtime", "savepoint"}),
+    "spark": frozenset({"core", "connectors", "plan", "runtime", "savepoint"}),
+    "testing": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "api"}),
     "cli": frozenset({"api"}),
-    "launch": frozenset({"core", "graph", "connectors", "api", "plan", "runtime", "spark", "testing"}),
+    "launch": frozenset({"core", "graph", "connectors", "api", "plan", "runtime", "savepoint", "spark", "testing"}),
+    "demo": FACADES,  # a user's program that ships with the package
     "_version": frozenset(),
     "__init__": frozenset(),
     **{facade: frozenset({"core", "connectors", "api"}) for facade in FACADES},
@@ -32,16 +35,20 @@ ROOMS: dict[str, frozenset[str]] = {
 # room -> packages from outside; a room that is not named here uses the standard library only
 THIRD_PARTY: dict[str, frozenset[str]] = {
     "runtime": frozenset({"numpy"}),  # routes of many keys at once
+    "savepoint": frozenset({"pyarrow"}),  # Parquet
+    "state": frozenset({"pandas"}),  # what it shows
     "spark": frozenset({"pyspark", "py4j", "pyarrow", "pandas", "numpy"}),
     "testing": frozenset({"yaml"}),
     "cli": frozenset({"click"}),
 }
 
-# allowed inside functions only: execute() meets its host late, only Parquet and ORC need Arrow, only Avro fastavro
+# allowed inside functions only: execute() meets its host late, only Parquet and ORC need Arrow, only Avro fastavro,
+# only PostgreSQL psycopg, only a terminal rich
 LATE: dict[str, frozenset[str]] = {
     "api": frozenset({"launch"}),
-    "cli": frozenset({"launch"}),
-    "connectors": frozenset({"pyarrow", "fastavro"}),
+    "cli": frozenset({"launch", "demo", "state", "rich"}),
+    "state": frozenset({"launch"}),
+    "connectors": frozenset({"pyarrow", "fastavro", "psycopg"}),
 }
 
 

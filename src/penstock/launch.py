@@ -3,41 +3,57 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from penstock.core.attendant import attend
+from penstock.core.checkpointing import CheckpointingMode
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
+from penstock.core.clock import SystemClock
 from penstock.core.compat import warn_about_settings, warn_once
 from penstock.core.config import Configuration
 from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.execution_config import AUTO_UIDS, AUTO_WATERMARK_INTERVAL, OBJECT_REUSE, global_job_parameters
+from penstock.core.guarantees import Guarantee
 from penstock.core.job import JobPlan, RuntimeSettings
+from penstock.core.own_settings import refuse_unknown
 from penstock.core.poison import PoisonPolicy, poison_policy
+from penstock.core.recovery import SAVEPOINT_PATH, Recovery
 from penstock.core.specs import SourceSpec
 from penstock.core.types import TypeInformation
-from penstock.graph.explain import execution_graph_text, job_graph_text, stream_graph_text
 from penstock.graph.plan_json import plan_json
+from penstock.graph.planned import PlannedGraphs
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
+from penstock.plan.guarantees import MODE as CHECKPOINT_MODE
+from penstock.plan.guarantees import guarantee_lines, guarantees_text
 from penstock.runtime.dependencies import dependencies_at_hand
+from penstock.savepoint.folder import Savepoint
 
 __all__ = [
     "CONF_VARIABLE",
     "PLAN_ONLY",
+    "WATCHERS",
     "PlannedOnly",
     "append_to_table",
+    "ask_job",
     "base_configuration",
+    "checkpoint_to_savepoint",
     "choose_host",
     "default_parallelism",
     "execution_plan",
     "explain",
+    "java_version",
     "launch",
+    "planned",
     "read_frame",
     "spark_session",
+    "try_spark",
 ]
 
 CONF_VARIABLE = "PENSTOCK_CONF"
@@ -45,6 +61,11 @@ CONF_VARIABLE = "PENSTOCK_CONF"
 
 PLAN_ONLY = "penstock.plan-only"
 """Set by `penstock plan`: the program is left at its first `execute()`."""
+
+_LOG = logging.getLogger("penstock.job")
+
+WATCHERS: list[Callable[[JobClient, JobPlan], None]] = []
+"""Told of every job that starts in this process; the command line shows its progress so."""
 
 CHECKPOINT_DIR = "execution.checkpointing.dir"
 RUNTIME_MODE = "execution.runtime-mode"
@@ -55,9 +76,13 @@ HOSTS = ("auto", "local", "bounded", "streaming")
 class PlannedOnly(BaseException):
     """Not an error: leaves a program whose plan alone was wanted. A program's `except Exception` lets it pass."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
+    def __init__(self, graphs: PlannedGraphs) -> None:
+        super().__init__(graphs)
+        self.graphs = graphs
+
+    def render(self, form: str, which: str | None) -> str:
+        """One of its graphs, or all, as text, mermaid, svg, html or json."""
+        return self.graphs.render(form, which)
 
 
 def base_configuration() -> Configuration:
@@ -78,9 +103,15 @@ def _read_file(path: str) -> dict[str, Any]:
     except OSError as error:
         raise ConfigurationError(f"The configuration file {path} cannot be read: {error}") from error
     if text.lstrip().startswith("{"):
-        return dict(json.loads(text))
-    pairs = (line.split(":", 1) for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
-    return {key.strip(): value.strip() for key, value in pairs}
+        try:
+            return dict(json.loads(text))
+        except ValueError as error:
+            raise ConfigurationError(f"The configuration file {path} is not JSON: {error}") from None
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    bad = next((line for line in lines if ":" not in line), None)
+    if bad is not None:
+        raise ConfigurationError(f"The configuration file {path} has a line that is not 'key: value': {bad.strip()!r}")
+    return {key.strip(): value.strip() for key, value in (line.split(":", 1) for line in lines)}
 
 
 def default_parallelism() -> int:
@@ -90,12 +121,14 @@ def default_parallelism() -> int:
 
 def choose_host(graph: StreamGraph, conf: Configuration) -> str:
     """All sources bounded and nothing durable asked for: the bounded host; else the streaming host (P10)."""
+    refuse_unknown(conf)
     asked = conf.get_string("penstock.host", "auto")
     if asked not in HOSTS:
         raise ConfigurationError(f"penstock.host must be one of {', '.join(HOSTS)}, got {asked!r}")
     if asked != "auto":
         return asked
     durable = conf.contains_key(CHECKPOINT_DIR) or conf.contains_key("execution.checkpointing.interval")
+    durable = durable or bool(Recovery.of(conf).savepoint)
     return "bounded" if is_batch(graph, conf) or (_bounded(graph) and not durable) else "streaming"
 
 
@@ -143,7 +176,19 @@ def plan_options(
     )
     chaining = conf.get_boolean("pipeline.operator-chaining.enabled", True)
     auto_uids = conf.get_boolean(AUTO_UIDS, True)
-    return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings, auto_uids)
+    asked = _asked_guarantee(conf)
+    return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings, auto_uids, asked)
+
+
+def _asked_guarantee(conf: Configuration) -> Guarantee | None:
+    """What the mode of checkpoints asks for, if it was set; its default asks for nothing (F7)."""
+    mode = conf.get_string(CHECKPOINT_MODE, "")
+    if not mode:
+        return None
+    if mode.upper() not in CheckpointingMode.__members__:
+        names = ", ".join(CheckpointingMode.__members__)
+        raise ConfigurationError(f"{CHECKPOINT_MODE} must be one of {names}, got {mode!r}")
+    return Guarantee[mode.upper()]
 
 
 def _poison(conf: Configuration) -> PoisonPolicy:
@@ -156,7 +201,7 @@ def _poison(conf: Configuration) -> PoisonPolicy:
 def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> JobClient:
     """Plan the program, pick the host, start."""
     if conf.get_boolean(PLAN_ONLY, False):
-        raise PlannedOnly(explain(graph, conf, parallelism, max_parallelism))
+        raise PlannedOnly(planned(graph, conf, parallelism, max_parallelism))
     warn_about_settings(conf)
     host = choose_host(graph, conf)
     options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
@@ -165,9 +210,25 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
             f"{RUNTIME_MODE} BATCH runs on the bounded host: do not set penstock.host to streaming"
         )
     plan = compile_job(graph, options)
+    _LOG.info(guarantees_text(graph))
+    client = _start(plan, conf, host)
+    if host != "local":
+        checkpoint = conf.get_string(CHECKPOINT_DIR, "") if host == "streaming" else ""
+        attend(client, plan.name, host, checkpoint, SystemClock().now_ms())
+    for watcher in WATCHERS:
+        watcher(client, plan)
+    return client
+
+
+def _start(plan: JobPlan, conf: Configuration, host: str) -> JobClient:
     if host == "local":
-        return _LocalClient(plan, _local_dependencies(conf))
+        return _LocalClient(plan, _local_dependencies(conf), Recovery.of(conf))
     if host == "bounded":
+        if Recovery.of(conf).savepoint:
+            raise ConfigurationError(
+                f"{SAVEPOINT_PATH} starts a job from a savepoint, which the bounded host cannot: it keeps no state. "
+                "Do not set penstock.host to bounded, nor run in BATCH mode"
+            )
         from penstock.spark.bounded import start_bounded
 
         return start_bounded(plan, conf)
@@ -184,11 +245,15 @@ def _local_dependencies(conf: Configuration) -> PythonDependencies:
 
 
 def explain(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:
-    """The three graphs as text (G1)."""
+    """The three graphs and the guarantees as text (G1, F7)."""
+    return planned(graph, conf, parallelism, max_parallelism).render()
+
+
+def planned(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> PlannedGraphs:
+    """The graphs and guarantees of a program, to be shown; runs nothing (G1, F7)."""
     host = choose_host(graph, conf)
     options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
-    job = compile_job_graph(graph, options)
-    return "\n\n".join((stream_graph_text(graph), job_graph_text(job), execution_graph_text(job)))
+    return PlannedGraphs(graph, compile_job_graph(graph, options), guarantee_lines(graph))
 
 
 def execution_plan(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:
@@ -202,6 +267,27 @@ def spark_session(conf: Configuration, parallelism: int) -> Any:
     from penstock.spark.session import get_session
 
     return get_session(conf, max(2, parallelism))
+
+
+def java_version() -> tuple[str, str]:
+    """The Java that an embedded Spark would run on: home and version; JavaError if there is none."""
+    from penstock.spark.java import find_java, version_of
+
+    home = find_java()
+    return home, version_of(home)
+
+
+def try_spark() -> str:
+    """Start an embedded Spark and run a job on it; says how long that took."""
+    from penstock.api.environment import StreamExecutionEnvironment
+
+    clock = SystemClock()
+    began_ms = clock.now_ms()
+    env = StreamExecutionEnvironment(base_configuration().set_string("penstock.host", "bounded")).set_parallelism(2)
+    squares = env.from_sequence(1, 3).key_by(lambda n: n % 2).map(lambda n: n * n).execute_and_collect()
+    assert sorted(squares) == [1, 4, 9], "the job gave a wrong result"
+    took_s = (clock.now_ms() - began_ms) / 1000
+    return f"{env.get_spark_session().version} started and ran a job in {took_s:.1f} s"
 
 
 def read_frame(spark: Any, folder: str, row_type: TypeInformation | None) -> Any:
@@ -218,14 +304,30 @@ def append_to_table(table: str, paths: Sequence[str]) -> None:
     append_parquet(spark_session(base_configuration(), 1), table, paths)
 
 
+def ask_job(checkpoint: str, path: str, ends: bool, drain: bool, timeout_s: int) -> str:
+    """Ask the job that runs on a checkpoint for a savepoint, or to end; the savepoint's path, if there is one."""
+    from penstock.savepoint.requests import Request, ask
+
+    whole = os.path.abspath(path) if path and "://" not in path else path  # the job may have been started elsewhere
+    request = Request(whole, ends, drain)
+    return ask(checkpoint, request, SystemClock(), min(60, timeout_s) * 1000, timeout_s * 1000)
+
+
+def checkpoint_to_savepoint(checkpoint: str, path: str) -> Savepoint:
+    """Write the last committed state of a checkpoint as a savepoint, by Spark."""
+    from penstock.spark.start import checkpoint_state
+
+    return checkpoint_state(spark_session(base_configuration(), 1), checkpoint, path)
+
+
 class _LocalClient(JobClient):
     """Runs the local host when waited for."""
 
-    def __init__(self, plan: JobPlan, dependencies: PythonDependencies) -> None:
+    def __init__(self, plan: JobPlan, dependencies: PythonDependencies, recovery: Recovery) -> None:
         from penstock.testing.local_host import LocalJob
 
         self._dependencies = dependencies
-        self._job = LocalJob(plan)
+        self._job = LocalJob(plan, savepoint=recovery.savepoint or None, allow_unclaimed=recovery.allow_unclaimed)
         self._status = JobStatus.RUNNING
 
     @property

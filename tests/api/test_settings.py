@@ -41,6 +41,7 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
     TimeDomain,
 )
+from penstock.datastream.connectors import JdbcConnectionOptions, JdbcExecutionOptions
 from penstock.datastream.connectors.file_system import (
     FileCompactor,
     FileCompactStrategy,
@@ -246,10 +247,6 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
             lambda: checkpoints.set_checkpointing_mode(CheckpointingMode.AT_LEAST_ONCE),
             lambda: env.enable_checkpointing(5, CheckpointingMode.AT_LEAST_ONCE),
         ),
-        f"{prefix}savepoint-dir": (
-            lambda: env.set_default_savepoint_directory("/s"),
-            lambda: env.set_state_backend(FsStateBackend("/c", "/s")),
-        ),
         f"{prefix}snapshot-compression": (lambda: config.set_use_snapshot_compression(True),),
         f"{prefix}timeout": (lambda: checkpoints.set_checkpoint_timeout(5),),
         f"{prefix}tolerable-failed-checkpoints": (
@@ -282,6 +279,13 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
             lambda: stream.print().slot_sharing_group("g"),
         ),
         "CsvSchemaBuilder.set_strict_headers": (lambda: CsvSchema.builder().set_strict_headers().build(),),
+        "DataTypes.CHAR.length": (lambda: DataTypes.CHAR(5),),
+        "DataTypes.DECIMAL.precision": (lambda: DataTypes.DECIMAL(10, 18),),
+        "DataTypes.DECIMAL.scale": (lambda: DataTypes.DECIMAL(38, 2),),
+        "DataTypes.FIELD.description": (lambda: DataTypes.FIELD("a", DataTypes.INT(), "what it is"),),
+        "DataTypes.TIME.precision": (lambda: DataTypes.TIME(3),),
+        "DataTypes.TIMESTAMP.precision": (lambda: DataTypes.TIMESTAMP(3), lambda: DataTypes.TIMESTAMP(0)),
+        "DataTypes.VARCHAR.length": (lambda: DataTypes.VARCHAR(5),),
         "DataTypes.nullable": (lambda: DataTypes.INT(nullable=False),),
         "EmbeddedRocksDBStateBackend.set_db_storage_paths": (lambda: rocks.set_db_storage_paths("/a", "/b"),),
         "EmbeddedRocksDBStateBackend.set_number_of_transfer_threads": (
@@ -301,6 +305,17 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
             lambda: FileSource.for_record_stream_format(StreamFormat.text_line_format(), "x").set_split_assigner(
                 FileSplitAssignerProvider.locality_aware_split_assigner()
             ),
+        ),
+        "JdbcConnectionOptions.with_driver_name": (
+            lambda: (
+                JdbcConnectionOptions.JdbcConnectionOptionsBuilder()
+                .with_url("jdbc:sqlite:x")
+                .with_driver_name("com.mysql.jdbc.Driver")
+                .build()
+            ),
+        ),
+        "JdbcExecutionOptions.with_batch_interval_ms": (
+            lambda: JdbcExecutionOptions.builder().with_batch_interval_ms(200),
         ),
         "OrcBulkWriters.hadoop_config": (lambda: OrcBulkWriters.for_row_type(DataTypes.ROW(), None, hadoop),),
         "OrcBulkWriters.writer_properties": (lambda: OrcBulkWriters.for_row_type(DataTypes.ROW(), hadoop),),
@@ -326,6 +341,7 @@ def _run_with_python(executable: str) -> None:
 
 
 ONLY_AS_KEYS = {
+    "execution.checkpointing.mode": "AT_LEAST_ONCE",
     "execution.state-recovery.claim-mode": "CLAIM",
     "pipeline.operator-chaining.chain-operators-with-different-max-parallelism": "false",
     "cluster.*": "1",

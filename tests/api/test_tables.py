@@ -33,22 +33,13 @@ def test_only_frames_are_frames() -> None:
         StreamExecutionEnvironment().from_data_frame([1])
 
 
-def test_a_batch_frame_needs_the_bounded_host() -> None:
+@pytest.mark.parametrize("streaming", [False, True])
+def test_a_frame_needs_spark(streaming: bool) -> None:
     """P9, P10"""
     env = StreamExecutionEnvironment()
-    collect(env.from_data_frame(FakeFrame(False)), "out")
-    with pytest.raises(
-        ProgramError, match=r"A batch DataFrame cannot be a source of a streaming or local job: run the"
-    ):
-        local_job(env)
-
-
-def test_a_streaming_frame_needs_spark() -> None:
-    """P9"""
-    env = StreamExecutionEnvironment()
-    collect(env.from_data_frame(FakeFrame(True)), "out")
+    collect(env.from_data_frame(FakeFrame(streaming)), "out")
     with pytest.raises(ProgramError, match=r"A DataFrame is read by Spark: run the job on a Spark host"):
-        local_job(env).run()
+        local_job(env)
 
 
 def test_the_frame_stays_on_the_driver() -> None:

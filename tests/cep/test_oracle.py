@@ -12,10 +12,10 @@ from penstock.core.cep.patterns import PatternSpec
 from penstock.runtime.cep.nfa import Matching, Nfa
 from tests.cep.oracle import Oracle
 from tests.cep.random_patterns import letters, random_pattern, random_stream
+from tests.effort import examples
 
 END_MS = 1_000
-THOROUGH = settings.get_current_profile_name() == "thorough"
-MANY, STREAMS = (40_000 if THOROUGH else 1_000), 3
+MANY, STREAMS = examples(1_000), 3
 
 
 class Events(dict[int, Any]):
@@ -80,7 +80,7 @@ def test_the_automaton_agrees_with_brute_force() -> None:
         check(Random(seed))
 
 
-@settings(max_examples=(THOROUGH and 2_000) or 50, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(50), suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
 def test_it_agrees_on_the_smallest_pattern_too(random: Random) -> None:
     """C1, C3: the same with other patterns each time; a failure is shrunk."""

@@ -1,7 +1,6 @@
 """The command line, without a JVM."""
 
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -55,6 +54,15 @@ def test_a_job_runs_with_its_arguments_and_its_own_classes(tmp_path: Path) -> No
     result = _penstock("run", _script(tmp_path, WORDS), "to", "be", "to", "-p", "1", "--host", "local")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.splitlines() == ["Word(text='to')", "Word(text='be')", "Word(text='toto')"]
+
+
+def test_progress_begins_with_what_the_job_guarantees(tmp_path: Path) -> None:
+    """F7."""
+    result = _penstock("run", _script(tmp_path, WORDS), "to", "--plain", "-p", "1", "--host", "local")
+    assert result.stderr.splitlines()[:2] == [
+        "== Guarantees: words ==",
+        "'Source: Collection' -> 'Print to Std. Out': at-most-once (shown once durable, and not again)",
+    ]
 
 
 def test_the_script_sees_what_python_would_show_it(tmp_path: Path) -> None:
@@ -196,6 +204,9 @@ def test_a_plan_shows_three_graphs_and_runs_nothing(tmp_path: Path) -> None:
         split (2/2)
         count -> Print to Std. Out (1/2)
         count -> Print to Std. Out (2/2)
+
+        == Guarantees: words ==
+        'Source: Collection' -> 'Print to Std. Out': at-most-once (shown once durable, and not again)
         """
     )
 
@@ -346,4 +357,3 @@ def test_a_plan_passes_the_programs_own_handlers() -> None:
     from penstock.launch import PlannedOnly
 
     assert not issubclass(PlannedOnly, Exception)
-    assert pickle.loads(pickle.dumps(PlannedOnly("x"))).text == "x"

@@ -1,15 +1,20 @@
 """The command line on Spark, as a process of its own."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from click.testing import CliRunner
+
+from penstock.cli import main
 
 pytestmark = pytest.mark.spark
 
@@ -39,8 +44,10 @@ def _penstock(*args: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, text=True, start_new_session=True, **pipes)
 
 
-def _run_and_interrupt(job: Path, checkpoint: Path) -> list[int]:
-    """The numbers printed until Ctrl-C."""
+def _run_and_end(
+    job: Path, checkpoint: Path, end: Callable[[subprocess.Popen[str]], None]
+) -> tuple[int, str, list[int]]:
+    """Exit code, what was said on standard error, and the numbers printed until the job was ended."""
     process = _penstock("run", str(job), "-p", "1", "--checkpoint", str(checkpoint), "--host", "streaming")
     assert process.stdout is not None
     assert process.stderr is not None
@@ -48,22 +55,39 @@ def _run_and_interrupt(job: Path, checkpoint: Path) -> list[int]:
     too_long.start()
     # not communicate(): it would forget what readline() has read ahead
     first = process.stdout.readline()
-    process.send_signal(signal.SIGINT)
+    end(process)
     rest, err = process.stdout.read(), process.stderr.read()
     process.wait()
     too_long.cancel()
-    assert (process.returncode, err) == (130, "Stopped.\n"), err
-    assert rest.endswith("went on\n")
-    return [int(n) for n in re.findall(r"Seen\(number=(\d+)\)", first + rest)]
+    assert rest.endswith("went on\n"), err
+    return process.returncode, err, [int(n) for n in re.findall(r"Seen\(number=(\d+)\)", first + rest)]
 
 
-def test_ctrl_c_stops_cleanly_and_the_checkpoint_goes_on(tmp_path: Path) -> None:
+def _ctrl_c(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGINT)
+
+
+def _cancel(process: subprocess.Popen[str]) -> None:
+    listed = json.loads(CliRunner().invoke(main, ["list", "--json"]).stdout)
+    assert [(job["name"], job["pid"], job["status"]) for job in listed] == [("numbers", process.pid, "RUNNING")]
+    canceled = CliRunner().invoke(main, ["cancel", "numbers"])
+    assert canceled.stdout.startswith(f"Canceled 'numbers' ({listed[0]['job_id'][:8]}). Started again, it goes on from")
+
+
+def test_ctrl_c_and_cancel_stop_cleanly_and_the_checkpoint_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """P2, P7, P8, P10, F1: no number twice, none missing over a stop; the script's classes reach the workers."""
+    monkeypatch.setenv("PENSTOCK_STATE_DIR", str(tmp_path / "state"))
     job = tmp_path / "job.py"
     job.write_text(dedent(JOB))
-    numbers = _run_and_interrupt(job, tmp_path / "checkpoint")
-    numbers += _run_and_interrupt(job, tmp_path / "checkpoint")
-    assert numbers == list(range(len(numbers)))
+    code, said, numbers = _run_and_end(job, tmp_path / "checkpoint", _ctrl_c)
+    assert (code, said) == (130, "Stopped.\n")
+    code, said, more = _run_and_end(job, tmp_path / "checkpoint", _cancel)
+    assert (code, said) == (0, "Another process asks to cancel the job: it ends between two batches.\n")
+    assert numbers + more == list(range(len(numbers + more)))
+    assert more
+    assert CliRunner().invoke(main, ["list"]).stdout.startswith("No job runs.")
 
 
 def test_a_failing_function_on_the_bounded_host(tmp_path: Path) -> None:

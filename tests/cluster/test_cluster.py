@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.cluster.golden import published, run
 from tests.cluster.standalone import Cluster, standalone_cluster
 from tests.kill.job import JobOptions
 from tests.kill.oracle import check
+from tests.kill.processes import below, kill, wait_for
 from tests.kill.run import QUICK_JVM, ROOT, KilledJob
 
 pytestmark = pytest.mark.cluster
@@ -58,3 +60,50 @@ def test_the_loss_of_an_executor_changes_nothing(cluster: Cluster, tmp_path: Pat
     assert kill is not None
     assert kill.counts
     assert check(options) == []
+
+
+NUMBERS = """
+    import sys
+    from penstock.common import Encoder, WatermarkStrategy
+    from penstock.datastream import StreamExecutionEnvironment
+    from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
+    from penstock.datastream.connectors.file_system import FileSink
+
+    env = StreamExecutionEnvironment.get_execution_environment()
+    source = DataGeneratorSource(lambda i: i, 3_000, RateLimiterStrategy.per_second(300))
+    numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").key_by(lambda i: i % 7)
+    numbers.map(str).sink_to(FileSink.for_row_format(sys.argv[1], Encoder.simple_string_encoder()).build())
+    env.execute("numbers")
+"""
+
+
+def test_a_supervised_driver_that_is_killed_comes_back(cluster: Cluster, tmp_path: Path) -> None:
+    """F10, F1: nobody starts it again but `penstock run --supervise`; every number is published once."""
+    (tmp_path / "job.py").write_text(dedent(NUMBERS))
+    out = tmp_path / "out"
+    options = ("--master", cluster.master, "--checkpoint", str(tmp_path / "checkpoint"), "-p", "1", "--supervise")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "penstock.cli", "run", *options, str(tmp_path / "job.py"), str(out)],
+        cwd=ROOT,
+        env={**os.environ, **QUICK_JVM},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert wait_for(lambda: bool(_published(out)), 120)
+        (driver,) = [p for p in below(process.pid) if p.parent == process.pid]
+        kill(driver)
+        _, said = process.communicate(timeout=240)
+    finally:
+        for left in below(process.pid):
+            kill(left)
+        process.kill()
+        process.wait()
+    assert process.returncode == 0, said[-4_000:]
+    assert "The driver was ended by signal 9. Restart 1 in 1000 ms" in said
+    assert sorted(map(int, _published(out))) == list(range(3_000))
+
+
+def _published(folder: Path) -> list[str]:
+    files = [f for f in folder.glob("*") if not f.name.startswith(".")]
+    return [line for f in files for line in f.read_text().splitlines()]

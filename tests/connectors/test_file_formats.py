@@ -34,6 +34,7 @@ from penstock.datastream.formats.parquet import (
 )
 from penstock.table import DataTypes
 from penstock.testing import collect, local_job
+from tests.effort import examples
 
 NOW = SourceClock(0, 0)
 ROW = Types.ROW_NAMED(["id", "name", "tags"], [Types.LONG(), Types.STRING(), Types.LIST(Types.STRING())])
@@ -176,7 +177,7 @@ def test_steps_of_any_size_give_every_record_once(tmp_path: Path, name: str) -> 
 TEXTS = st.text(st.sampled_from('ab"\n\r,;ü# '), max_size=5)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     rows=st.lists(st.tuples(st.integers(0, 99), TEXTS), max_size=12),
     limits=st.lists(st.integers(1, 3), max_size=10),

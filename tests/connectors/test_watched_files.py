@@ -21,6 +21,7 @@ from penstock.core.source import Position, SourceClock
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from penstock.testing import LocalJob, collect, local_job
+from tests.effort import examples
 
 
 def source(*paths: Path, interval_ms: int = 1000) -> FileSource:
@@ -64,7 +65,7 @@ def test_new_files_are_read_in_the_order_of_their_times(tmp_path: Path) -> None:
     assert not job.finished
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.data())
 def test_every_file_once_whatever_happens(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """F1, F11: tiny batches, batches that are lost, restarts, files that come with any time and go when read."""

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from examples import demo
-from examples.demo import (
+from penstock import demo
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream.connectors.datagen import DataGeneratorSource
+from penstock.demo import (
     LIMITS,
     PANE_MS,
     TOP,
@@ -24,11 +26,9 @@ from examples.demo import (
     hot_items,
     pane_end,
 )
-from penstock.datastream import StreamExecutionEnvironment
-from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.testing import LocalJob, collect, local_job
+from tests.effort import some
 
-ROOT = Path(__file__).parents[2]
 PER_SECOND, COUNT = 1_000, 17_000
 
 
@@ -63,7 +63,7 @@ def clicks() -> list[Click]:
     return list(map(Clicks(PER_SECOND), range(COUNT)))
 
 
-@pytest.mark.parametrize(("parallelism", "batches"), [(1, []), (2, [1, 1_000, 3, 4_000]), (4, [2_000] * 3)])
+@pytest.mark.parametrize(("parallelism", "batches"), some([(1, []), (2, [1, 1_000, 3, 4_000]), (4, [2_000] * 3)], 1))
 def test_rankings_and_alerts_equal_brute_force(clicks: list[Click], parallelism: int, batches: list[int]) -> None:
     """U2, O4, S4, P11: three keyed stages with timers, a side output, and nothing left in state at the end."""
     job = _job(parallelism)
@@ -102,8 +102,8 @@ def test_a_ranking_is_readable() -> None:
 
 
 def _demo(folder: Path, *more: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "examples/demo.py", "--checkpoint", str(folder), "--rate", "500", *more]
-    return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = [sys.executable, "-m", "penstock.cli", "demo", "--checkpoint", str(folder), "--rate", "500", *more]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def _times(text: str) -> list[str]:

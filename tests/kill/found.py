@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from tests.kill.job import PARALLELISM, JobOptions
+from tests.kill.sinks import marks
 
-__all__ = ["Class", "Found", "inspect"]
+__all__ = ["Class", "Found", "autopsy", "inspect"]
 
 STAGES = 2
 
@@ -39,11 +40,13 @@ class Found:
     """Files of the committed batch that are still hidden."""
     remaining: int
     """Records that no committed batch holds."""
+    behind: tuple[str, ...] = ()
+    """Databases that lack rows of the committed batch."""
 
     @property
     def kind(self) -> Class | None:
         """None before the first batch has begun."""
-        if self.uncommitted:
+        if self.uncommitted or self.behind:
             return Class.D
         if self.begun < 0:
             return None
@@ -52,6 +55,23 @@ class Found:
         if self.stores == STAGES * PARALLELISM:
             return Class.C
         return Class.B if self.prepared else Class.A
+
+
+def autopsy(options: JobOptions) -> Found:
+    """As `inspect`, into the databases as well."""
+    found = inspect(options)
+    wrote = _subtasks_with_files(Path(options.numbered), found.committed)
+    behind = (
+        name
+        for name, url in options.databases.items()
+        if any(marks(url).get((f"numbered in {name}", subtask), -1) < found.committed for subtask in wrote)
+    )
+    return replace(found, behind=tuple(behind))
+
+
+def _subtasks_with_files(folder: Path, batch: int) -> set[int]:
+    """Who had records in a batch, whether their files are visible or not."""
+    return {int(f.name.split("-")[1]) for f in folder.glob("*part-*") if int(f.name.split("-")[2]) == batch}
 
 
 def inspect(options: JobOptions) -> Found:

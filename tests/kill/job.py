@@ -1,4 +1,4 @@
-"""The job that is killed: two stateful stages, two exactly-once file sinks. Run as a process of its own.
+"""The job that is killed: two stateful stages, each with exactly-once sinks. Run as a process of its own.
 
 Record i has the key i mod KEYS, the value i and the timestamp 10 i. The first stage numbers the records of
 each key; the second adds up, per group of keys and window of event time, what the first one emitted, and is
@@ -16,13 +16,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from penstock.common import Configuration, Time, WatermarkStrategy
-from penstock.connectors.file_sink import Encoder, FileSink
-from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter, WriterInitContext
 from penstock.core.source import Position, SourceClock
 from penstock.datastream import (
     AsyncDataStream,
     AsyncFunction,
     AsyncRetryStrategy,
+    DataStream,
     KeyedProcessFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
@@ -33,6 +32,7 @@ from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.runtime.driver import BatchOutput, Ledger
 from tests.kill.moments import Moment, pause
 from tests.kill.patterns import OUT_OF_TIME, matched
+from tests.kill.sinks import create_tables, file_sink, sql_sink
 
 KEYS = 24
 GROUPS = 8
@@ -56,6 +56,8 @@ class JobOptions:
     restarts: int = 1_000
     asynchronous: bool = False
     patterns: bool = False
+    postgres: str = ""
+    """The JDBC address of an empty database; without it, files and SQLite alone are written."""
 
     def to_arguments(self) -> list[str]:
         return [f"{name}={value}" for name, value in asdict(self).items()]
@@ -73,6 +75,7 @@ class JobOptions:
             int(given["restarts"]),
             given["asynchronous"] == "True",
             given["patterns"] == "True",
+            given["postgres"],
         )
 
     @property
@@ -90,6 +93,12 @@ class JobOptions:
     @property
     def out_of_time(self) -> str:
         return os.path.join(self.folder, "out-of-time")
+
+    @property
+    def databases(self) -> dict[str, str]:
+        """JDBC addresses by name; matches are written to files alone."""
+        found = {"SQLite": f"jdbc:sqlite:{os.path.join(self.folder, 'tables.db')}", "PostgreSQL": self.postgres}
+        return {name: url for name, url in found.items() if url and not self.patterns}
 
 
 def record(index: int) -> tuple[int, int]:
@@ -171,50 +180,6 @@ TIMEOUT = Time.milliseconds(40)
 # -- pauses at well-defined moments, so that kills find every state a batch can be in ------------------
 
 
-class PausingSink(Sink, SupportsCommitter):
-    """The exactly-once file sink, with pauses around its two phases."""
-
-    def __init__(self, sink: FileSink) -> None:
-        self._sink = sink
-
-    def create_writer(self, context: WriterInitContext) -> SinkWriter:
-        return _PausingWriter(self._sink.create_writer(context))
-
-    def create_committer(self) -> Committer:
-        return _PausingCommitter(self._sink.create_committer())
-
-
-class _PausingWriter(SinkWriter):
-    def __init__(self, writer: SinkWriter) -> None:
-        self._writer = writer
-
-    def write(self, value: Any, timestamp: int | None) -> None:
-        self._writer.write(value, timestamp)
-
-    def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
-        self._writer.write_all(values, timestamps)
-
-    def prepare_commit(self) -> list[Any]:
-        prepared = self._writer.prepare_commit()
-        pause(Moment.PREPARED)
-        return prepared
-
-    def close(self) -> None:
-        self._writer.close()
-
-
-class _PausingCommitter(Committer):
-    def __init__(self, committer: Committer) -> None:
-        self._committer = committer
-
-    def commit(self, requests: Sequence[CommitRequest]) -> None:
-        pause(Moment.COMMITTED)
-        self._committer.commit(requests)
-
-    def abandon_older_than(self, age_ms: int, now_ms: int) -> None:
-        self._committer.abandon_older_than(age_ms, now_ms)
-
-
 class _PausingLedger(Ledger):
     """Pauses between the end of a batch's work and Spark's commit of it."""
 
@@ -274,20 +239,23 @@ def build(env: StreamExecutionEnvironment, options: JobOptions) -> None:
         .process(Number(options.deterministic, options.failures_per_million))
         .uid("number")
     )
-    numbered.sink_to(_sink(options.numbered)).uid("numbered")
+    _sinks(numbered, "numbered", options)
     grouped = numbered.key_by(lambda v: v[0] % GROUPS)
     if options.patterns:
         windows = matched(grouped).uid("patterns")
-        windows.get_side_output(OUT_OF_TIME).sink_to(_sink(options.out_of_time)).uid("out-of-time")
+        windows.get_side_output(OUT_OF_TIME).sink_to(file_sink(options.out_of_time)).uid("out-of-time")
     else:
         windows = grouped.process(AddUp()).uid("add-up")
     if options.asynchronous:
         windows = AsyncDataStream.unordered_wait_with_retry(windows, Lookup(), TIMEOUT, RETRY).uid("unordered")
-    windows.sink_to(_sink(options.windows)).uid("windows")
+    _sinks(windows, "windows", options)
 
 
-def _sink(folder: str) -> Sink:
-    return PausingSink(FileSink.for_row_format(folder, Encoder.json_encoder()).build())
+def _sinks(stream: DataStream[Any], name: str, options: JobOptions) -> None:
+    """The same records to every sort of target."""
+    stream.sink_to(file_sink(os.path.join(options.folder, name))).uid(name)
+    for database, url in options.databases.items():
+        stream.sink_to(sql_sink(url, name)).uid(f"{name} in {database}")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -295,6 +263,8 @@ def main(arguments: Sequence[str]) -> None:
 
     host.Ledger = _PausingLedger  # type: ignore[attr-defined]
     options = JobOptions.from_arguments(arguments)
+    for url in options.databases.values():
+        create_tables(url)
     env = StreamExecutionEnvironment.get_execution_environment(configuration(options))
     build(env, options)
     result = env.execute("killed")

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
 
 from tests.kill.job import GROUPS, KEYS, JobOptions, payload_of, record, timestamp, window_of
 from tests.kill.patterns import Seen, expected, open_at
+from tests.kill.sinks import file_records, sql_records
 
-__all__ = ["check", "committed", "partial_matches"]
+__all__ = ["check", "partial_matches"]
 
 Records = Counter[tuple[int, ...]]
 
 
-def committed(folder: str) -> list[tuple[int, ...]]:
-    """The records that readers of a folder see: hidden files are not read."""
-    files = sorted(f for f in Path(folder).glob("*") if not f.name.startswith("."))
-    return [tuple(json.loads(line)) for file in files for line in file.read_text().splitlines()]
-
-
 def check(options: JobOptions) -> list[str]:
     """Everything that is wrong with the output; empty if nothing is."""
-    numbered, windows = committed(options.numbered), committed(options.windows)
+    numbered, windows = file_records(options.numbered), file_records(options.windows)
     wrong = _sequences(options, numbered)
     wrong += _matches(options, numbered, windows) if options.patterns else _agreement(numbered, windows)
     if options.deterministic and not wrong:
         expected: Records = Counter((*record(i), payload_of(i)) for i in range(options.records))
         wrong += _difference("numbered", expected, Counter((k, v, p) for k, _, v, p in numbered))
+    for database, url in options.databases.items():
+        for name, expected in (("numbered", Counter(numbered)), ("windows", Counter(windows))):
+            wrong += _difference(f"{name} in {database}", expected, Counter(sql_records(url, name)))
     return wrong
 
 
@@ -63,7 +59,7 @@ def _agreement(numbered: list[tuple[int, ...]], windows: list[tuple[int, ...]]) 
 
 def _matches(options: JobOptions, numbered: list[tuple[int, ...]], matches: list[tuple[int, ...]]) -> list[str]:
     """The pattern saw exactly the records that the first stage's sink published."""
-    found = Counter(matches) + Counter(committed(options.out_of_time))
+    found = Counter(matches) + Counter(file_records(options.out_of_time))
     return _difference("matches", expected(_groups(numbered)), found)
 
 

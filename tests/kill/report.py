@@ -18,7 +18,7 @@ from tests.kill.found import Class, Found
 from tests.kill.job import BATCH, PARALLELISM
 from tests.kill.run import Kill, Target
 
-__all__ = ["Round", "write_report"]
+__all__ = ["Round", "versions", "write_report"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +52,25 @@ def _head(rounds: Sequence[Round], counted: Sequence[Kill], seed: int) -> Iterab
     yield ""
     now, minutes = datetime.datetime.now(datetime.UTC), sum(r.seconds for r in rounds) / 60
     yield f"- {now:%Y-%m-%d %H:%M} UTC, seed {seed}, {len(rounds)} jobs, {minutes:.0f} minutes"
-    yield f"- {_versions()}"
+    yield f"- {versions()}"
     yield f"- **{len(counted)} kills that counted; wrong afterwards: {'; '.join(wrong) or 'nothing'}**"
     yield ""
     yield _EXPLAINED
 
 
 _EXPLAINED = f"""\
-The job: a generated source, a stage that numbers the records of each key, an exactly-once file sink on it, a second
-stage that adds up the first one's output per group and event-time window, a second file sink; {PARALLELISM} subtasks,
-batches of at most {BATCH} records a split. A kill is SIGKILL at a random moment. It counts if records remained and a
-batch had begun. At the end the committed files must equal an uninterrupted run where the functions are
-deterministic; in every case each key's numbers must have no gap and no duplicate, and the sums that the second stage
-kept in state must equal the sums over the first sink's committed records. In every other run of a driver one moment
-of the batch is stretched by a pause in the test's own sink or function, so that every class is hit; these kills are
-marked with `*`."""
+The job: a generated source; a stage that numbers the records of each key; a second stage that adds up the first one's
+output per group and event-time window; behind each of them three exactly-once sinks, to files, to SQLite and to
+PostgreSQL; {PARALLELISM} subtasks, batches of at most {BATCH} records a split. Where it is not deterministic, a record
+carries a random number and the time of day. A kill is SIGKILL at a random moment. It counts if records remained and a
+batch had begun. At the end the committed files must equal an uninterrupted run where the functions are deterministic;
+in every case each key's numbers must have no gap and no duplicate, the sums that the second stage kept in state must
+equal the sums over the first stage's committed records, and both databases must hold the same rows as the files. For
+about every other kill one moment of the batch is stretched by a pause in the test's own sinks or functions, so that
+every class is hit; these kills are marked with `*`."""
 
 
-def _versions() -> str:
+def versions() -> str:
     java = subprocess.run([os.path.join(find_java(), "bin", "java"), "-version"], capture_output=True, text=True)
     return (
         f"Penstock {version('penstock')}, PySpark {version('pyspark')}, Python {platform.python_version()}, "
@@ -125,7 +126,7 @@ def _every_kill(rounds: Sequence[Round]) -> Iterable[str]:
     yield "## Every kill"
     yield ""
     yield "Prepared: files of the batch in flight that hold records. Stores: how many of its 4 have written their"
-    yield "new version. Not committed: hidden files of the last committed batch."
+    yield "new version. Not committed: hidden files of the last committed batch, databases that lack its rows."
     yield ""
     yield (
         "| job | killed | class | last batch begun | committed | prepared | stores | not committed "
@@ -147,7 +148,7 @@ def _kill_row(kill: Kill) -> str:
         found.committed,
         found.prepared,
         found.stores,
-        found.uncommitted,
+        ", ".join((str(found.uncommitted), *found.behind)),
         found.remaining,
         f"{kill.recovered:.1f}",
         "yes" if kill.counts else "no",

@@ -13,9 +13,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO
 
-from tests.kill.found import Class, Found, inspect
+from tests.kill.found import Class, Found, autopsy, inspect
 from tests.kill.job import JobOptions
-from tests.kill.moments import PAUSES, Moment, spell
+from tests.kill.moments import PAUSES, Aim, Moment
 from tests.kill.processes import Process, alive, below, executors, jvm_of, kill, python_workers, wait_for, wait_gone
 
 __all__ = ["QUICK_JVM", "ROOT", "Kill", "KilledJob", "Target", "pause_for"]
@@ -55,20 +55,17 @@ class Kill:
 
 
 _MOMENTS = {
-    Class.A: Moment.OFFSET_WRITTEN,
-    Class.B: Moment.PREPARED,
-    Class.C: Moment.STATE_WRITTEN,
-    Class.D: Moment.COMMITTED,
-    Class.E: Moment.SINK_COMMITTED,
+    Class.A: (Moment.OFFSET_WRITTEN,),
+    Class.B: (Moment.PREPARED,),
+    Class.C: (Moment.STATE_WRITTEN,),
+    Class.D: (Moment.COMMITTED, Moment.ROWS_WRITTEN),
+    Class.E: (Moment.SINK_COMMITTED,),
 }
 
 
-_CLASSES = {moment: kind for kind, moment in _MOMENTS.items()}
-
-
-def pause_for(kind: Class | None) -> Moment | None:
-    """The moment to stretch so that a kill finds a class; None: nothing is stretched."""
-    return _MOMENTS[kind] if kind is not None else None
+def pause_for(kind: Class | None, chance: random.Random | None = None) -> Moment | None:
+    """A moment to stretch so that a kill finds a class; None: nothing is stretched."""
+    return (chance or random).choice(_MOMENTS[kind]) if kind is not None else None
 
 
 @dataclass(slots=True)
@@ -88,19 +85,28 @@ class KilledJob:
 
     def start(self, stretched: Moment | None = None) -> None:
         """Start or restart the driver. A predecessor's JVM may still be there: that is the point."""
-        pauses = spell(stretched, 0.8, 0.7) if stretched is not None else ""
-        self._stretched = stretched
-        Path(self.options.folder).mkdir(parents=True, exist_ok=True)
+        folder = Path(self.options.folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.aim(stretched)
         self._close_log()
-        self._log = open(Path(self.options.folder, "log"), "ab")  # noqa: SIM115 - closed with the driver
+        self._log = open(folder / "log", "ab")  # noqa: SIM115 - closed with the driver
         self._driver = subprocess.Popen(
             [sys.executable, "-m", "tests.kill.job", *self.options.to_arguments()],
             cwd=ROOT,
-            env={**os.environ, **QUICK_JVM, PAUSES: pauses, **self.environment},
+            env={**os.environ, **QUICK_JVM, PAUSES: str(self._aim.path), **self.environment},
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
         )
+
+    def aim(self, moment: Moment | None) -> None:
+        """Stretch a moment from now on; the next kill comes in it."""
+        self._stretched = moment
+        self._aim.at(moment)
+
+    @property
+    def _aim(self) -> Aim:
+        return Aim(Path(self.options.folder))
 
     def finish(self, seconds: float = PATIENCE) -> None:
         """Let it run to its end; it must end well."""
@@ -165,7 +171,7 @@ class KilledJob:
         if together and jvm is not None:
             kill(jvm)
         driver.wait()
-        found, stretched = inspect(self.options), self._stretched
+        found, stretched = autopsy(self.options), self._stretched
         self._orphans = [p for p in self._orphans if alive(p)] + family
         started = time.monotonic()
         self.start(then)
@@ -173,9 +179,11 @@ class KilledJob:
 
     def _choose_moment(self, chance: random.Random) -> None:
         """Any, unless one is stretched: then somewhere inside it, if it comes in time."""
-        time.sleep(chance.uniform(0.0, 1.5))
+        time.sleep(chance.uniform(0.0, 1.0))
         if self._stretched is not None:
-            self.wait_for(_CLASSES[self._stretched], chance)
+            aim = self._aim
+            wait_for(lambda: aim.reached or not self.running, 30.0, 0.005)
+            time.sleep(chance.uniform(0.0, 0.1))
 
     def wait_for(self, kind: Class, chance: random.Random) -> bool:
         """Wait until a batch is found in this state, and a little longer."""
@@ -205,7 +213,8 @@ class KilledJob:
         if not victims or not self.running:
             return None
         kill(chance.choice(victims))
-        return self._note(target, self._stretched, inspect(self.options), time.monotonic())
+        found, started = autopsy(self.options), time.monotonic()
+        return self._note(target, self._stretched, found, started)
 
     def _victims(self, target: Target) -> list[Process]:
         if target is Target.EXECUTOR:

@@ -1,7 +1,8 @@
 """Whatever is killed, and however often, every record has been applied to state, and published, exactly once (F1).
 
 One job: both kinds of driver kill and a Python worker's, functions that fail at random and are not
-deterministic; its committed files agree with its state. `make kill` does the same fifty times and more.
+deterministic; what it wrote to files, SQLite and PostgreSQL agrees with its state. `make kill` does the same fifty
+times and more.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import pytest
 
 from tests.kill.found import Class, inspect
 from tests.kill.job import JobOptions
+from tests.kill.moments import Moment
 from tests.kill.oracle import check, partial_matches
 from tests.kill.run import KilledJob, pause_for
+from tests.postgres.server import USER, postgres_server
 
 pytestmark = pytest.mark.kill
 
@@ -31,20 +34,27 @@ def chance() -> random.Random:
 
 @pytest.fixture
 def job(tmp_path: Path) -> Iterator[KilledJob]:
-    job = KilledJob(JobOptions(str(tmp_path), records=1_800, deterministic=False, failures_per_million=300))
-    yield job
-    job.close()
+    with postgres_server() as server:
+        options = JobOptions(
+            str(tmp_path),
+            records=1_200,
+            deterministic=False,
+            failures_per_million=300,
+            postgres=f"{server.jdbc_url}?user={USER}",
+        )
+        job = KilledJob(options)
+        yield job
+        job.close()
 
 
-def test_three_dead_drivers_a_dead_worker_and_functions_that_fail(job: KilledJob, chance: random.Random) -> None:
-    """F1, F2, F6, F10."""
-    job.start(pause_for(Class.C))
-    kills = [
-        job.kill_driver(chance, together=False, then=pause_for(Class.D)),
-        job.kill_driver(chance, together=True, then=None),
-        job.kill_driver(chance, together=False, then=None),
-        job.kill_worker(chance),
-    ]
+def test_dead_drivers_dead_workers_and_functions_that_fail(job: KilledJob, chance: random.Random) -> None:
+    """F1, F2, F6, F10, X2: in a transaction of a database, prepared, and anywhere."""
+    job.start(Moment.ROWS_WRITTEN)
+    kills = [job.kill_driver(chance, together=True, then=Moment.PREPARED), job.kill_worker(chance)]
+    job.aim(Moment.STATE_WRITTEN)
+    kills.append(job.kill_worker(chance))
+    job.aim(Moment.COMMITTED)
+    kills.append(job.kill_driver(chance, together=False, then=None))
     job.finish()
     assert check(job.options) == []
     assert all(kill is not None and kill.counts for kill in kills)

@@ -72,7 +72,11 @@ def test_the_three_graphs_as_text() -> None:
         FlatMap (2/2)
         Reduce -> Print to Std. Out (1/2)
         Reduce -> Print to Std. Out (2/2)
-        Map -> Print to Std. Out (1/1)""")
+        Map -> Print to Std. Out (1/1)
+
+        == Guarantees: Penstock Job ==
+        'Source: Collection' -> 'Print to Std. Out': at-most-once (shown once durable, and not again)
+        'Source: Collection' -> 'Print to Std. Out': at-most-once (shown once durable, and not again)""")
 
 
 def test_explaining_runs_nothing_and_keeps_the_program() -> None:

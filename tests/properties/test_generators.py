@@ -12,6 +12,7 @@ from penstock.common.watermark_strategy import Watermark, WatermarkGenerator, Wa
 from penstock.core.job import RuntimeSettings
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.testing import At, ManualClock, ScriptedSource, collect, local_job
+from tests.effort import examples
 from tests.properties.programs import PROGRAMS, Event
 from tests.properties.test_same_results import DELAY_MS, batches, inputs, run, runtime_settings
 
@@ -64,7 +65,7 @@ def partitioned(
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("generator", [Periodic, Punctuated])
-@settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink])
+@settings(max_examples=examples(25), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink])
 @given(
     splits=st.lists(inputs(), min_size=1, max_size=4),
     subtasks=st.integers(1, 3),
@@ -90,7 +91,7 @@ def test_batches_parallelism_and_restarts_do_not_change_results(
     assert Counter(job.results.get("out", [])) == oracle([event for split in splits for event in split])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(events=inputs(), parallelism=st.sampled_from([1, 2, 4]), plan=batches, options=runtime_settings)
 def test_one_partition_that_naps_between_its_records_loses_nothing(
     events: list[Event], parallelism: int, plan: list[tuple[int, str]], options: RuntimeSettings
@@ -105,7 +106,7 @@ def test_one_partition_that_naps_between_its_records_loses_nothing(
     assert Counter(job.results.get("out", [])) == oracle(events)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     splits=st.lists(st.lists(st.integers(0, 60), max_size=12), min_size=1, max_size=4),
     subtasks=st.integers(1, 3),

@@ -13,6 +13,7 @@ from penstock.core.job import RuntimeSettings
 from penstock.datastream import DataStream, OutputTag, ProcessFunction, ProcessJoinFunction, StreamExecutionEnvironment
 from penstock.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
 from penstock.testing import JoinHarness, ManualClock, collect, local_job
+from tests.effort import examples
 from tests.properties.programs import Event
 from tests.properties.test_same_results import batches, run, runtime_settings
 
@@ -168,7 +169,7 @@ WINDOWS: dict[str, tuple[Any, Callable[..., Any]]] = {
 
 @pytest.mark.parametrize("name", WINDOWS)
 @pytest.mark.parametrize("kind", ["join", "co_group"])
-@settings(max_examples=20, deadline=None, phases=PHASES)
+@settings(max_examples=examples(20), deadline=None, phases=PHASES)
 @given(data=st.data(), delay_ms=DELAYS, how=JOBS)
 def test_window_joins(kind: str, name: str, data: st.DataObject, delay_ms: int, how: Any) -> None:
     """W8, W2, W4, P11, F1: and nothing is left in state."""
@@ -178,7 +179,7 @@ def test_window_joins(kind: str, name: str, data: st.DataObject, delay_ms: int, 
 
 
 @pytest.mark.parametrize("outer", ["inner", "left", "right", "full"])
-@settings(max_examples=30, deadline=None, phases=PHASES)
+@settings(max_examples=examples(30), deadline=None, phases=PHASES)
 @given(data=st.data(), bounds=BOUNDS, delay_ms=DELAYS, how=JOBS)
 def test_interval_joins(outer: str, data: st.DataObject, bounds: tuple[int, int], delay_ms: int, how: Any) -> None:
     """W8, P11, F1: intervals before, around and after; nothing is left in state."""
@@ -191,7 +192,7 @@ def test_interval_joins(outer: str, data: st.DataObject, bounds: tuple[int, int]
     check(build, expect_interval(*bounds, outer, lefts, rights), (lefts, rights), delay_ms, how)
 
 
-@settings(max_examples=30, deadline=None, phases=PHASES)
+@settings(max_examples=examples(30), deadline=None, phases=PHASES)
 @given(data=st.data(), delay_ms=DELAYS, how=JOBS)
 def test_regular_inner_joins(data: st.DataObject, delay_ms: int, how: Any) -> None:
     """W8, P11, F1: the join of two tables, with the larger timestamp."""
@@ -207,7 +208,7 @@ def test_regular_inner_joins(data: st.DataObject, delay_ms: int, how: Any) -> No
     )
 
 
-@settings(max_examples=30, deadline=None, phases=PHASES)
+@settings(max_examples=examples(30), deadline=None, phases=PHASES)
 @given(data=st.data(), delay_ms=DELAYS, how=JOBS)
 def test_regular_left_joins(data: st.DataObject, delay_ms: int, how: Any) -> None:
     """W8, P11, F1: inserts without deletes are the left join of two tables, whoever came first; each delete takes
@@ -237,7 +238,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None, phases=PHASES)
+@settings(max_examples=examples(100), deadline=None, phases=PHASES)
 @given(steps=STEPS, bounds=BOUNDS, outer=st.sampled_from(["inner", "left", "right", "full"]))
 def test_interval_joins_with_late_records(steps: list[Any], bounds: tuple[int, int], outer: str) -> None:
     """W8, T10: what is not behind the watermark meets all it matches, whatever the watermark has forgotten already;

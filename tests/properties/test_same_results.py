@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from penstock.core.job import RuntimeSettings
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing import LocalJob, ManualClock, collect, local_job
+from tests.effort import examples
 from tests.properties.programs import PROGRAMS, Event, sources
 
 KEYS = st.sampled_from(["a", "b", "c", 1, 1.0, ("a", 2), None])
@@ -53,7 +54,7 @@ def run(job: LocalJob, plan: list[tuple[int, str]]) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("parallelism", [1, 2, 4])
-@settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink])
+@settings(max_examples=examples(25), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink])
 @given(
     streams=st.lists(inputs(), min_size=1, max_size=3),
     plan=batches,

@@ -21,6 +21,7 @@ from penstock.runtime.operators.windows.aligned import AlignedWindowOperator
 from penstock.runtime.operators.windows.operator import WindowOperator
 from penstock.runtime.operators.windows.panes import PaneWindowOperator
 from penstock.testing import collect, local_job
+from tests.effort import examples
 
 LATE = OutputTag("late")
 TINY: Any = {"page_bytes": 1, "state_budget_bytes": 0, "chunk_records": 3, "sort_budget_bytes": 0}
@@ -103,7 +104,7 @@ def run(
     return Counter(job.results.get("out", [])), Counter(job.results.get("late", []))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(-30, 60)), max_size=25),
     st.integers(1, 20),
@@ -123,7 +124,7 @@ def test_general_aligned_and_panes_agree(
     assert run("panes", records, size, slide, offset, delay, lateness, tiny) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(-30, 60)), max_size=25),
     st.integers(1, 20),
@@ -164,7 +165,7 @@ class Span(WindowFunction):
         return [(key, window.start, window.end, *inputs)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(-30, 60), st.integers(1, 12)), max_size=25),
     st.integers(0, 15),

@@ -30,6 +30,7 @@ from penstock.datastream.window import (
     WindowAssigner,
 )
 from penstock.testing import At, LocalJob, ManualClock, ScriptedSource, collect, local_job
+from tests.effort import examples
 from tests.properties.programs import Event
 from tests.properties.test_same_results import batches, run
 from tests.properties.window_oracle import Oracle, Shape, gap_of, made
@@ -170,7 +171,7 @@ def left(job: LocalJob) -> list[bytes]:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("kind", SHAPES)
-@settings(max_examples=40, deadline=None, phases=PHASES)
+@settings(max_examples=examples(40), deadline=None, phases=PHASES)
 @given(
     data=st.data(),
     events=streams(),
@@ -213,7 +214,7 @@ def test_main_and_late_output_are_the_oracles(
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("parallelism", [1, 2, 4])
-@settings(max_examples=15, deadline=None, phases=PHASES)
+@settings(max_examples=examples(15), deadline=None, phases=PHASES)
 @given(
     inputs=st.lists(streams(15), min_size=1, max_size=3),
     shape=st.one_of(*SHAPES.values()),

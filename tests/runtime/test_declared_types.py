@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Configuration, Row, Types
+from penstock.common import Configuration, Row, Types, WatermarkStrategy
+from penstock.common.watermark_strategy import WatermarkGenerator
 from penstock.core.errors import PenstockError
 from penstock.datastream import (
     AsyncFunction,
@@ -15,6 +16,8 @@ from penstock.datastream import (
     OutputTag,
     ProcessFunction,
     ProcessWindowFunction,
+    PythonSource,
+    SourceFunction,
     StreamExecutionEnvironment,
     WindowFunction,
 )
@@ -62,6 +65,66 @@ def test_a_type_goes_through_filter_and_reduce() -> None:
         return people.reduce(lambda a, b: (a[0], a[1] + b[1])).map(lambda p: p.age)
 
     assert run(build, ("Ann", 1), ("Ann", -1), ("Ann", 2)) == [1, 3]
+
+
+class People(PythonSource):
+    bounded = True
+
+    def partitions(self) -> list[str]:
+        return ["all"]
+
+    def latest_offset(self, partition: str, start: int, limit: int) -> int:
+        return 2
+
+    def is_end(self, partition: str, offset: int) -> bool:
+        return offset == 2
+
+    def read_partition(self, partition: str, start: int, end: int) -> list[Any]:
+        return [("Ann", 7), ("Bob", 8)][start:end]
+
+
+class Say(SourceFunction):
+    def run(self, ctx: Any) -> None:
+        ctx.collect(("Ann", 7))
+        ctx.collect_with_timestamp(("Bob", 8), 1)
+
+    def cancel(self) -> None:
+        """It ends by itself."""
+
+
+class Unwatched(WatermarkGenerator):
+    def on_event(self, event: Any, event_timestamp: int, output: Any) -> None:
+        """Says nothing."""
+
+
+BY_AGE = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda p, _: p.age)
+APART = WatermarkStrategy.for_generator(Unwatched).with_timestamp_assigner(lambda p, _: p.age)
+
+
+@pytest.mark.parametrize("strategy", [BY_AGE, APART], ids=["beside the source", "in a stage"])
+def test_a_sources_type_is_there_before_its_timestamp_assigner(strategy: WatermarkStrategy) -> None:
+    """P7, T8"""
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration({"penstock.host": "local"}))
+    people = env.from_source(People(), strategy, "people", PERSON)
+    assert people.get_type() == PERSON
+    with people.map(lambda p: p.name).execute_and_collect() as results:
+        assert list(results) == ["Ann", "Bob"]
+
+
+def test_what_a_source_function_emits_has_its_type() -> None:
+    """P7"""
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration({"penstock.host": "local"}))
+    with env.add_source(Say(), "say", PERSON).map(lambda p: p.age).execute_and_collect() as results:
+        assert list(results) == [7, 8]
+
+
+def test_a_sources_record_that_cannot_have_the_type_is_refused_by_name() -> None:
+    """P9"""
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration({"penstock.host": "local"}))
+    number = Types.ROW_NAMED(["n"], [Types.INT()])
+    stream = env.from_source(People(), WatermarkStrategy.no_watermarks(), "people", number).uid("p")
+    with pytest.raises(PenstockError, match=r"(?s)Operator 'Source: people' \(uid p\).*Ann"):
+        list(stream.execute_and_collect())
 
 
 def test_a_side_output_has_the_type_of_its_tag() -> None:

@@ -24,7 +24,7 @@ from penstock.datastream import (
     SourceFunction,
     StreamExecutionEnvironment,
 )
-from penstock.runtime.live import LiveBuffer, SourceCanceledError
+from penstock.runtime.live_buffer import LiveBuffer, SourceCanceledError
 from penstock.testing import LocalJob, collect, local_job
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*cannot rewind.*:RuntimeWarning")
@@ -471,7 +471,7 @@ def test_a_source_that_cannot_rewind_is_said_to_be_at_most_once() -> None:
     env.add_source(Script([]), "ticks").print()
     with pytest.warns(RuntimeWarning, match=r"'Source: ticks' cannot rewind: after a failure .* \(at-most-once\)"):
         text = env.explain()
-    assert "1: Source: ticks (at-most-once: cannot rewind)" in text
+    assert "'Source: ticks' -> 'Print to Std. Out': at-most-once (the source cannot rewind)" in text
 
 
 def test_only_source_functions_are_sources() -> None:

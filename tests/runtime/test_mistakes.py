@@ -186,13 +186,6 @@ def test_a_bad_timestamp_is_refused(timestamp: Any, message: str, parallelism: i
         run(lambda s: s.assign_timestamps_and_watermarks(strategy).uid("t"), parallelism=parallelism)
 
 
-def test_a_strategy_without_assigner_needs_a_source_with_timestamps() -> None:
-    """P9, T8"""
-    strategy = WatermarkStrategy.for_monotonous_timestamps()
-    with pytest.raises(TimestampError, match="the source attaches none: give the strategy a timestamp assigner"):
-        run(lambda s: s.assign_timestamps_and_watermarks(strategy))
-
-
 class Timer(KeyedProcessFunction):
     def __init__(self, timestamp: Any) -> None:
         self.timestamp = timestamp

@@ -25,12 +25,15 @@ from penstock.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
+from penstock.datastream.functions import AllWindowFunction, ProcessAllWindowFunction
 from penstock.datastream.state import ListStateDescriptor, StateTtlConfig, ValueStateDescriptor
+from penstock.datastream.window import CountTumblingWindowAssigner
 from penstock.runtime.operator_state import BLOCK_BYTES
 from penstock.runtime.stage import StageTask
 from penstock.testing import KeyedOneInputHarness, OneInputHarness, Snapshot
 from penstock.testing.jobs import collect, local_job
 from penstock.testing.local_host import LocalJob
+from tests.effort import examples
 
 
 class Running(CheckpointedFunction):
@@ -122,6 +125,29 @@ def test_an_operator_with_state_does_not_run_beside_the_source() -> None:
     env = StreamExecutionEnvironment()
     collect(env.from_sequence(1, 3).map(lambda v: v), "out")
     assert local_job(env).plan.stages == 0
+
+
+class RunningAllApply(Running, AllWindowFunction):
+    def apply(self, window: Any, inputs: Any) -> Any:
+        return [self.step(list(inputs))]
+
+
+class RunningAllProcess(Running, ProcessAllWindowFunction):
+    def process(self, context: Any, elements: Any) -> Any:
+        return [self.step(list(elements))]
+
+
+@pytest.mark.parametrize("kind", ["apply", "process"])
+def test_functions_of_window_all_keep_operator_state_too(kind: str) -> None:
+    """S3, W1"""
+    env = StreamExecutionEnvironment()
+    windows = env.from_sequence(1, 6).window_all(CountTumblingWindowAssigner.of(2))
+    collect(windows.apply(RunningAllApply()) if kind == "apply" else windows.process(RunningAllProcess()), "out")
+    job = local_job(env, clock=ManualClock())
+    job.run_batch(2)
+    job.restart()
+    job.run()
+    assert job.results["out"] == [([1, 2], 1), ([3, 4], 2), ([5, 6], 3)]
 
 
 class Both(Running, KeyedProcessFunction):
@@ -244,7 +270,7 @@ operations = st.one_of(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(operations, max_size=20))
 def test_lists_are_what_was_put_into_them(script: list[Any]) -> None:
     """S3"""

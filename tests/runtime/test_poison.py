@@ -33,6 +33,7 @@ from penstock.datastream.state import ValueStateDescriptor
 from penstock.launch import plan_options
 from penstock.testing.jobs import collect, local_job
 from penstock.testing.local_host import LocalJob
+from tests.effort import examples
 
 BAD = OutputTag("bad")
 SIDE = OutputTag("side")
@@ -358,22 +359,6 @@ def test_mistakes_in_the_program_fail_the_job_all_the_same() -> None:
         local_job(env).run()
 
 
-class Bomb(KeyedProcessFunction):
-    def process_element(self, value: Any, ctx: Any) -> None:
-        ctx.timer_service().register_event_time_timer(5)
-
-    def on_timer(self, timestamp: int, ctx: Any) -> None:
-        raise ZeroDivisionError("timer")
-
-
-def test_a_failing_timer_fails_the_job() -> None:
-    """F9: it has no record."""
-    env = Environment()
-    collect(env.from_collection([1]).key_by(lambda v: v).process(Bomb()).on_poison("skip"), "out")
-    with pytest.raises(UserFunctionError, match="on_timer of operator"):
-        local_job(env).run()
-
-
 def test_what_is_yielded_is_fixed_at_that_moment() -> None:
     """F9, S7: also where a call is run to its end first."""
 
@@ -391,7 +376,7 @@ def test_what_is_yielded_is_fixed_at_that_moment() -> None:
     assert job.results["out"] == [[0], [0, 1], [0, 1, 2]]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.integers(-2, 2)), st.sampled_from(list(EXPECTED)), st.lists(st.integers(1, 5), max_size=4))
 def test_the_rest_of_the_stream_is_as_if_the_poison_had_not_been_there(
     data: list[int], kind: str, batches: list[int]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.chunk import ACTIVE, IDLE
 from penstock.runtime.valve import Valve
+from tests.effort import examples
 
 
 def test_the_clock_starts_at_minus_infinity_and_waits_for_every_channel() -> None:
@@ -181,7 +182,7 @@ class Oracle:
 MARKS = st.one_of(st.integers(0, 12), st.sampled_from([IDLE, IDLE, ACTIVE, MAX_WATERMARK]))
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(
     st.integers(1, 4).flatmap(
         lambda size: st.tuples(

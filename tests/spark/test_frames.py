@@ -10,6 +10,7 @@ import pytest
 from penstock.common import Configuration, Row, Types, WatermarkStrategy
 from penstock.core.errors import ProgramError
 from penstock.datastream import KeyedProcessFunction, ProcessFunction, StreamExecutionEnvironment
+from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from penstock.table import SparkTableSink, StreamTableEnvironment
 
 pytestmark = pytest.mark.spark
@@ -103,6 +104,46 @@ def test_a_streaming_frame_goes_on_from_its_checkpoint(env: StreamExecutionEnvir
     assert found[5] % 3 == 0
     assert found[5:] == list(range(found[5], found[5] + 5))
     assert found[5] >= 6
+
+
+class FailOnce:
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __call__(self, value: int) -> int:
+        if value == 12_345 and not self.mark.exists():
+            self.mark.touch()
+            raise ValueError("once")
+        return value
+
+
+def test_a_batch_frame_beside_an_endless_source(tmp_path: Path) -> None:
+    """X1, P10, P13, F1: it is read in batches, in its order, and not computed anew after a restart."""
+    conf = {
+        "execution.checkpointing.dir": str(tmp_path / "checkpoint"),
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.delay": "0",
+        "penstock.batch.max-records": 5_000,
+    }
+    env = StreamExecutionEnvironment(Configuration(conf)).set_parallelism(1)
+    frame = env.get_spark_session().sql("select id, timestamp'2020-01-01 00:00:00' t, rand() r from range(25000)")
+    ticks = DataGeneratorSource(lambda i: -1, None, RateLimiterStrategy.per_second(20))
+    numbers = env.from_data_frame(frame).map(lambda r: r.id if r.t.year == 2020 else None)
+    stream = numbers.union(env.from_source(ticks, WatermarkStrategy.no_watermarks(), "ticks"))
+    fragile = stream.filter(lambda v: v >= 0).rebalance().map(FailOnce(tmp_path / "failed"))
+    assert fragile.execute_and_collect(limit=25_000) == list(range(25_000))
+    assert (tmp_path / "failed").exists()
+    assert len(list((tmp_path / "checkpoint/penstock/frames").rglob("*.arrow"))) == 1
+
+
+def test_rows_of_a_frame_need_a_folder_that_python_can_open() -> None:
+    """P9"""
+    from penstock.spark.frozen_frames import _folder
+
+    with pytest.raises(ProgramError, match=r"'Source: f' is a batch DataFrame .* s3://b/c is none. Name one in"):
+        _folder("s3://b/c", Configuration(), "Source: f")
+    shared = _folder("s3://b/c", Configuration({"penstock.tmp-dir": "/shared"}), "Source: f")
+    assert shared.startswith("/shared/penstock-frames-")
 
 
 def test_a_stream_as_a_frame(env: StreamExecutionEnvironment) -> None:

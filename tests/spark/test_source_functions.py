@@ -10,7 +10,14 @@ import pytest
 from penstock.common import Configuration
 from penstock.core.errors import UserFunctionError
 from penstock.core.watermark import Watermark
-from penstock.datastream import ProcessFunction, SourceContext, SourceFunction, StreamExecutionEnvironment
+from penstock.datastream import (
+    CheckpointedFunction,
+    ProcessFunction,
+    SourceContext,
+    SourceFunction,
+    StreamExecutionEnvironment,
+)
+from penstock.datastream.state import ListStateDescriptor
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore:.*cannot rewind.*:RuntimeWarning")]
 
@@ -144,3 +151,47 @@ def test_what_a_restart_takes_is_counted_and_never_delivered_twice(tmp_path: Pat
     assert seen.read_text().split("\n")[:-1] == ["second"]
     assert result.restarts == 1
     assert result.metrics["lost_records"] == 3
+
+
+class Counting(SourceFunction, CheckpointedFunction):
+    """Its state is the next number."""
+
+    def initialize_state(self, context: Any) -> None:
+        self.state = context.get_operator_state_store().get_list_state(ListStateDescriptor("next"))
+        self.next = next(iter(self.state.get()), 0)
+
+    def snapshot_state(self, context: Any) -> None:
+        self.state.update([self.next])
+
+    def run(self, ctx: SourceContext) -> None:
+        while self.next < 1_000:
+            with ctx.get_checkpoint_lock():
+                ctx.collect(self.next)
+                self.next += 1
+
+    def cancel(self) -> None:
+        self.next = 1_000
+
+
+class FailAt:
+    """Raises once at each of some numbers: in the first batch, in the middle, in the last."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __call__(self, value: int) -> int:
+        mark = self.folder / f"failed {value}"
+        if value in (0, 500, 999) and not mark.exists():
+            mark.touch()
+            raise ValueError("once")
+        return value
+
+
+@pytest.mark.filterwarnings("error:.*lost.*:RuntimeWarning")
+def test_a_function_that_keeps_its_place_in_state_loses_nothing(tmp_path: Path) -> None:
+    """S3, F1: its state is in the offset log; a batch that failed is emitted again."""
+    conf = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "0"}
+    env = environment(**conf, **{"penstock.source.buffer-records": 300})
+    stream = env.add_source(Counting()).rebalance().map(FailAt(tmp_path))
+    assert list(stream.execute_and_collect()) == list(range(1_000))
+    assert len(list(tmp_path.iterdir())) == 3

@@ -341,12 +341,17 @@ class DataStream(_Named, Generic[T]):
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """Write to a two-phase sink."""
-        if isinstance(sink, SinkFunction):
+        if isinstance(sink, SinkFunction) and not isinstance(sink, Sink):
             raise TypeError(f"sink_to() takes a Sink, got {type(sink).__name__}, a SinkFunction: use add_sink()")
         return self._add_sink("Writer", SinkSpec(_instance(sink, Sink, "sink_to()")))
 
     def add_sink(self, sink_func: SinkFunction | Callable[[T], Any]) -> DataStreamSink:
-        """Call a function for each record as it comes: at-least-once, since a batch that failed is run again."""
+        """Call a function for each record as it comes: at-least-once, since a batch that failed is run again.
+
+        A `TwoPhaseCommitSinkFunction` is exactly-once.
+        """
+        if isinstance(sink_func, Sink) and isinstance(sink_func, SinkFunction):
+            return self.sink_to(sink_func)
         if isinstance(sink_func, Sink):
             raise TypeError(f"add_sink() takes a SinkFunction, got {type(sink_func).__name__}, a Sink: use sink_to()")
         if not isinstance(sink_func, SinkFunction) and (isinstance(sink_func, Function) or not callable(sink_func)):

@@ -74,7 +74,7 @@ class StreamExecutionEnvironment(Settings):
         """A stream read from a source, with its event time."""
         if not isinstance(source, Source):
             raise TypeError(f"from_source() takes a Source, got {type(source).__name__}")
-        return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy))._typed(type_info)
+        return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy), type_info)
 
     def read_text_file(self, path: str, charset_name: str = "UTF-8") -> DataStream[str]:
         """The lines of a file, of the files below a folder, or of those that match a pattern."""
@@ -86,7 +86,7 @@ class StreamExecutionEnvironment(Settings):
         if not isinstance(input_format, InputFormat):
             raise TypeError(f"create_input() takes an InputFormat, got {type(input_format).__name__}")
         source = FileSource(input_format.file_format, (input_format.path,))
-        return self._add_source(source, "Source: Input Format")._typed(type_info)
+        return self._add_source(source, "Source: Input Format", declared=type_info)
 
     def add_source(
         self,
@@ -99,7 +99,7 @@ class StreamExecutionEnvironment(Settings):
             raise TypeError(
                 f"add_source() takes a SourceFunction, got {type(source_func).__name__}: a Source goes to from_source()"
             )
-        return self._add_source(FunctionSource(source_func), f"Source: {source_name}")._typed(type_info)
+        return self._add_source(FunctionSource(source_func), f"Source: {source_name}", declared=type_info)
 
     def socket_text_stream(
         self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0
@@ -130,8 +130,15 @@ class StreamExecutionEnvironment(Settings):
             self._spark = spark_session(self._configuration, self.get_parallelism())
         return self._spark
 
-    def _add_source(self, source: Source, name: str, strategy: WatermarkStrategy | None = None) -> DataStream[Any]:
-        return DataStream(self, (Feed(self._draft(name, SourceSpec(source, strategy), ())),))
+    def _add_source(
+        self,
+        source: Source,
+        name: str,
+        strategy: WatermarkStrategy | None = None,
+        declared: TypeInformation | None = None,
+    ) -> DataStream[Any]:
+        draft = self._draft(name, SourceSpec(source, strategy, declared), ())
+        return DataStream(self, (Feed(draft),))._typed(declared)
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -183,6 +190,20 @@ class StreamExecutionEnvironment(Settings):
 
         graph = self.get_stream_graph(clear=False)
         return explain(graph, self._configuration, self.get_parallelism(), self.get_max_parallelism())
+
+    def draw(self, form: str = "svg", graph: str | None = None) -> str:
+        """The graphs as svg, html, mermaid, json or text; of `stream`, `job`, `execution` one, or all. Runs nothing.
+
+        >>> env = StreamExecutionEnvironment()
+        >>> _ = env.from_collection([1]).map(str).print()
+        >>> env.draw("mermaid", "job").splitlines()[0]
+        'flowchart LR'
+        """
+        from penstock.launch import planned
+
+        program = self.get_stream_graph(clear=False)
+        graphs = planned(program, self._configuration, self.get_parallelism(), self.get_max_parallelism())
+        return graphs.render(form, graph)
 
     def _collect(self, name: str, job_name: str | None, limit: int | None) -> CloseableIterator[Any] | list[Any]:
         client = self.execute_async(job_name)

@@ -1,5 +1,5 @@
 """The root of the exception tree, for those who know the api only."""
 
-from penstock.core.errors import ConfigurationError, PenstockError
+from penstock.core.errors import ConfigurationError, JobNotFoundError, PenstockError
 
-__all__ = ["ConfigurationError", "PenstockError"]
+__all__ = ["ConfigurationError", "JobNotFoundError", "PenstockError"]

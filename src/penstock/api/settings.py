@@ -11,6 +11,7 @@ from penstock.core.dependencies import ARCHIVES, EXECUTABLE, FILES, REQUIREMENTS
 from penstock.core.errors import ProgramError
 from penstock.core.execution_config import ExecutionConfig
 from penstock.core.execution_mode import RUNTIME_MODE, RuntimeExecutionMode
+from penstock.core.recovery import SAVEPOINT_DIR
 from penstock.core.restart_strategies import RestartStrategyConfiguration
 from penstock.core.slots import SlotSharingGroup
 from penstock.core.state_backend import StateBackend
@@ -19,7 +20,6 @@ __all__ = ["Settings"]
 
 _BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
 _CHANGELOG = "state.backend.changelog.enabled"
-_SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"
 
 
 class Settings:
@@ -149,11 +149,12 @@ class Settings:
         return self._configuration.get_boolean(_CHANGELOG, False) if said else None
 
     def set_default_savepoint_directory(self, directory: str) -> Self:
-        accept(self._configuration, _SAVEPOINT_DIR, directory)
+        """Where `JobClient.trigger_savepoint` makes its folders if it is given none."""
+        self._configuration.set_string(SAVEPOINT_DIR, directory)
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
-        return self._configuration.get_string(_SAVEPOINT_DIR, "") or None
+        return self._configuration.get_string(SAVEPOINT_DIR, "") or None
 
     def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> Self:
         """What happens after a failure (F3). PyFlink 1 has it; in PyFlink 2 the configuration says it."""

@@ -155,33 +155,35 @@ class AllWindowedStream(_Windowed):
 
 
 class _Wrapping(Function):
-    _inner: Function
+    """Holds the user's function under the name by which operator state finds it (S3)."""
+
+    _function: Function
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self._inner.open(runtime_context)
+        self._function.open(runtime_context)
 
     def close(self) -> None:
-        self._inner.close()
+        self._function.close()
 
 
 class _AllApply(_Wrapping, WindowFunction):
     """An `AllWindowFunction`, which is not told the key."""
 
     def __init__(self, function: AllWindowFunction) -> None:
-        self._inner: AllWindowFunction = function
+        self._function: AllWindowFunction = function
 
     def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
-        return self._inner.apply(window, inputs)
+        return self._function.apply(window, inputs)
 
 
 class _AllProcess(_Wrapping, ProcessWindowFunction):
     """A `ProcessAllWindowFunction`, which is not told the key."""
 
     def __init__(self, function: ProcessAllWindowFunction) -> None:
-        self._inner: ProcessAllWindowFunction = function
+        self._function: ProcessAllWindowFunction = function
 
     def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any] | None:
-        return self._inner.process(context, elements)
+        return self._function.process(context, elements)
 
     def clear(self, context: Any) -> None:
-        self._inner.clear(context)
+        self._function.clear(context)

@@ -14,9 +14,12 @@ __all__ = ["DataFrameSource"]
 class DataFrameSource(Source):
     """Rows of a DataFrame: one split, read by Spark itself in one task, in the frame's order.
 
-    The frame stays on the driver; workers get a description without it. `frame` may also be a function that
+    The frame stays on the driver; workers get a description without it. In a streaming job a batch frame is written
+    down when the job starts, and read from there. `frame` may also be a function that
     makes the frame when the job starts.
     """
+
+    positionable = False
 
     def __init__(self, frame: Any, bounded: bool) -> None:
         self._frame = frame
@@ -40,15 +43,10 @@ class DataFrameSource(Source):
         return 1
 
     def split_count(self, parallelism: int, one_batch: bool) -> int:
-        if self.bounded and not one_batch:
-            raise ProgramError(
-                "A batch DataFrame cannot be a source of a streaming or local job: run the job on the bounded host "
-                "(bounded sources only, no checkpointing), or write the DataFrame to files and read those"
-            )
         return 1
 
     def initial(self, split: int, splits: int) -> Position:
-        return Position(0)
+        raise ProgramError("A DataFrame is read by Spark: run the job on a Spark host, not on the local one")
 
     def advance(
         self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock

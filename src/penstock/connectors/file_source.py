@@ -10,6 +10,7 @@ from penstock.connectors.formats.files import BulkFormat, Extent, FileFormat, St
 from penstock.core.compat import warn_once
 from penstock.core.errors import ProgramError, SourceError
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
+from penstock.core.starting import StartingOffsets, refuse_start
 from penstock.core.time import Duration
 
 __all__ = [
@@ -57,6 +58,9 @@ class FileSplitAssignerProvider:
         return FileSplitAssignerProvider()
 
 
+_EARLIEST = StartingOffsets.earliest()
+
+
 class FileSourceBuilder:
     """Builds a `FileSource`."""
 
@@ -64,6 +68,7 @@ class FileSourceBuilder:
         self._format, self._paths = file_format, paths
         self._interval: Duration | None = None
         self._cut = True
+        self._start = StartingOffsets.earliest()
 
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
         """Go on looking for new files, every so often. Files must be complete when they get their name: write
@@ -87,12 +92,20 @@ class FileSourceBuilder:
         warn_once("FileSourceBuilder.set_split_assigner")
         return self
 
+    def start_from(self, start: StartingOffsets) -> FileSourceBuilder:
+        """Leave out what was there before (F11): by modification time; given offsets, by path, are places in files (the
+        byte at which a record begins). A watched folder may start from the latest: what is there is left out."""
+        if start.kind == "offsets" and not isinstance(start.value, dict):
+            raise TypeError(f"FileSource takes offsets as a dict by path, got {start.value!r}")
+        self._start = start
+        return self
+
     def build(self) -> FileSource:
         from penstock.connectors.watched_files import WatchedFileSource
 
         if self._interval is None:
-            return FileSource(self._format, self._paths, self._cut)
-        return WatchedFileSource(self._format, self._paths, self._interval)
+            return FileSource(self._format, self._paths, self._cut, self._start)
+        return WatchedFileSource(self._format, self._paths, self._interval, self._start)
 
 
 class FileSource(Source):
@@ -107,7 +120,13 @@ class FileSource(Source):
     True
     """
 
-    def __init__(self, file_format: FileFormat, paths: tuple[str, ...], cut: bool = True) -> None:
+    def __init__(
+        self,
+        file_format: FileFormat,
+        paths: tuple[str, ...],
+        cut: bool = True,
+        start: StartingOffsets = _EARLIEST,
+    ) -> None:
         if not paths:
             raise ProgramError("FileSource needs at least one path")
         if not isinstance(file_format, FileFormat):
@@ -117,6 +136,10 @@ class FileSource(Source):
         self._format = file_format
         self._paths = paths
         self._cut = cut
+        if start.kind == "latest" and self.bounded:
+            known = "earliest, timestamp (of modification) or offsets; only a watched folder has a latest"
+            raise refuse_start("FileSource", start, known)
+        self._start = start
         # settled when the job is planned, and carried to the workers
         self._files: list[FoundFile] | None = None
         self._runs: list[list[Extent]] = []
@@ -140,8 +163,15 @@ class FileSource(Source):
 
     def _list(self) -> list[FoundFile]:
         if self._files is None:
-            self._files = list_files(self._paths)
+            self._files = [file for file in list_files(self._paths) if self._wanted(file)]
         return self._files
+
+    def _wanted(self, file: FoundFile) -> bool:
+        return self._start.kind != "timestamp" or file.mtime_ns >= self._start.value * 1_000_000
+
+    def _first_of(self, path: str) -> int:
+        """Where the reading of a file begins."""
+        return int(self._start.value.get(path, 0)) if self._start.kind == "offsets" else 0
 
     def _blocks(self, files: list[FoundFile]) -> list[Extent]:
         return [extent for file in files for extent in self._cut_up(file)]
@@ -149,7 +179,9 @@ class FileSource(Source):
     def _cut_up(self, file: FoundFile) -> Iterator[Extent]:
         path, size, _ = file
         step = _BLOCK if self._cut and self._format.splittable(path) else max(size, 1)
-        yield from (Extent(path, at, min(size, at + step), size) for at in range(0, max(size, 1), step))
+        yield from (
+            Extent(path, at, min(size, at + step), size) for at in range(self._first_of(path), max(size, 1), step)
+        )
 
     # -- positions ----------------------------------------------------------------------------------
 

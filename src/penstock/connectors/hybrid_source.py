@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.core.errors import ProgramError
-from penstock.core.source import Position, ReadBatch, Source, SourceClock
+from penstock.core.source import Lag, Position, ReadBatch, Source, SourceClock
 
 __all__ = ["HybridSource", "HybridSourceBuilder"]
 
@@ -32,6 +32,11 @@ class HybridSourceBuilder:
 def _checked(source: Source) -> Source:
     if not isinstance(source, Source):
         raise TypeError(f"HybridSource takes a Source, got {type(source).__name__}")
+    if source.moving_start:
+        raise ProgramError(
+            f"HybridSource: {type(source).__name__} starts at a place that depends on the moment, which would move "
+            "when the job goes on from a checkpoint: give it offsets, or let it start from the earliest"
+        )
     return source
 
 
@@ -50,6 +55,7 @@ class HybridSource(Source):
     def __init__(self, sources: list[Source]) -> None:
         self._sources = sources
         self.bounded = sources[-1].bounded
+        self.replayable = all(source.replayable for source in sources)
         # settled when the job is planned
         self._counts: list[int] = []
         # only on the driver: for each split the source it was in when last asked, and whether that had ended
@@ -113,6 +119,16 @@ class HybridSource(Source):
         began = SourceClock(clock.now_ms, self._switched_ms.get(split, clock.started_ms))
         end = self._sources[index].advance(split, self._counts[index], Position(at), origin, limit, began)
         return Position([index, end.at, end.ended])
+
+    def lag(self, split: int, splits: int, at: Position, base: Position, clock: SourceClock) -> Lag:
+        """Of the last source, which goes on; while history is read it is not known what waits behind it."""
+        index, own, _ = at.at
+        if index < len(self._sources) - 1 or split >= self._counts[index]:
+            return Lag()
+        origin = Position(base.at[1]) if base.at[0] == index else Position(self._begin(index, split).at[1])
+        began = SourceClock(clock.now_ms, self._switched_ms.get(split, clock.started_ms))
+        lag: Lag = self._sources[index].lag(split, self._counts[index], Position(own), origin, began)
+        return lag
 
     # -- reading ------------------------------------------------------------------------------------
 

@@ -6,9 +6,10 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
-from penstock.core.source import Position, ReadBatch, Source, SourceClock
+from penstock.core.source import Lag, Position, ReadBatch, Source, SourceClock
+from penstock.core.starting import StartingOffsets, refuse_start
 
 __all__ = ["CollectionSource", "DataGeneratorSource", "NumberSequenceSource", "RateLimiterStrategy"]
 
@@ -19,11 +20,29 @@ _PLAIN = frozenset({type(None), bool, int, float, str, bytes})
 class _IndexedSource(Source):
     """A position is the number of records of the split already read."""
 
+    _skipped: int = 0
+
+    def start_from(self, start: StartingOffsets) -> Self:
+        """This source from a record on: `StartingOffsets.offsets(n)` leaves out the first `n` of all (F11)."""
+        if start.kind not in ("earliest", "offsets"):
+            raise refuse_start(type(self).__name__, start, "earliest, or from offsets: the number of a record")
+        if start.kind == "offsets" and (type(start.value) is not int or start.value < 0):
+            raise TypeError(f"{type(self).__name__} takes the number of a record as offset, got {start.value!r}")
+        made = copy.copy(self)
+        made._skipped = start.value or 0
+        return made
+
+    def _before(self, split: int, splits: int) -> int:
+        """How many records of a split are among the first `_skipped` of all."""
+        return self._skipped
+
     def split_count(self, parallelism: int, one_batch: bool) -> int:
         return self.split_parallelism(parallelism)
 
     def initial(self, split: int, splits: int) -> Position:
-        return Position(0, self._size(split, splits) == 0)
+        size, first = self._size(split, splits), self._before(split, splits)
+        first = first if size is None else min(size, first)
+        return Position(first, first == size)
 
     def advance(
         self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
@@ -40,6 +59,19 @@ class _IndexedSource(Source):
         assert stop is not None, "a source without end cannot be read to its end"
         for first in range(start.at, stop, _READ):
             yield self._values(split, splits, first, min(stop, first + _READ)), None
+
+    def lag(self, split: int, splits: int, at: Position, base: Position, clock: SourceClock) -> Lag:
+        """Records that are there, or that a rate limit has let through, and are not read."""
+        size, allowed, rate = self._size(split, splits), self._allowed(splits, clock), self._per_ms(splits)
+        ends = [end for end in (size, None if allowed is None else base.at + allowed) if end is not None]
+        if not ends:
+            return Lag()
+        records = max(0, min(ends) - at.at)
+        return Lag(records, None if rate is None else int(records / rate))
+
+    def _per_ms(self, splits: int) -> float | None:
+        """Records of a split that a rate limit lets through in a millisecond."""
+        return None
 
     def _allowed(self, splits: int, clock: SourceClock) -> int | None:
         """How many records of a split a rate limit has let through since this run began."""
@@ -89,6 +121,10 @@ class NumberSequenceSource(_IndexedSource):
         first, stop = self._bounds(split, splits)
         return stop - first
 
+    def _before(self, split: int, splits: int) -> int:
+        first, _ = self._bounds(split, splits)
+        return max(0, self._start + self._skipped - first)
+
     def _values(self, split: int, splits: int, start: int, stop: int) -> list[Any]:
         first, _ = self._bounds(split, splits)
         return list(range(first + start, first + stop))
@@ -135,10 +171,15 @@ class DataGeneratorSource(_IndexedSource):
     def _size(self, split: int, splits: int) -> int | None:
         return None if self._count is None else (self._count - split + splits - 1) // splits
 
+    def _before(self, split: int, splits: int) -> int:
+        return max(0, (self._skipped - split + splits - 1) // splits)
+
     def _values(self, split: int, splits: int, start: int, stop: int) -> list[Any]:
         return list(map(self._generate, range(start * splits + split, stop * splits + split, splits)))
 
     def _allowed(self, splits: int, clock: SourceClock) -> int | None:
-        if self._rate is None:
-            return None
-        return int((clock.now_ms - clock.started_ms) * self._rate / splits / 1000)
+        rate = self._per_ms(splits)
+        return None if rate is None else int((clock.now_ms - clock.started_ms) * rate)
+
+    def _per_ms(self, splits: int) -> float | None:
+        return None if self._rate is None else self._rate / splits / 1000

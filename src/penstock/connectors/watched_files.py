@@ -12,12 +12,14 @@ from penstock.connectors.file_listing import FoundFile, list_files
 from penstock.connectors.file_source import FileSource
 from penstock.connectors.formats.files import Extent, FileFormat
 from penstock.core.errors import SourceError
-from penstock.core.source import Position, ReadBatch, SourceClock
+from penstock.core.source import Lag, Position, ReadBatch, SourceClock
+from penstock.core.starting import StartingOffsets
 from penstock.core.time import Duration
 
 __all__ = ["WatchedFileSource"]
 
 _FILES_A_BATCH = 1000
+_EARLIEST = StartingOffsets.earliest()
 _HASH = 8
 
 
@@ -32,8 +34,15 @@ class WatchedFileSource(FileSource):
 
     bounded = False
 
-    def __init__(self, file_format: FileFormat, paths: tuple[str, ...], interval: Duration) -> None:
-        super().__init__(file_format, paths)
+    def __init__(
+        self,
+        file_format: FileFormat,
+        paths: tuple[str, ...],
+        interval: Duration,
+        start: StartingOffsets = _EARLIEST,
+    ) -> None:
+        super().__init__(file_format, paths, start=start)
+        self.moving_start = start.kind == "latest"
         self._interval_ms = interval.to_milliseconds()
         # only on the driver, and only to save time: what the last look found, and the set that a position names
         self._looked_ms: int | None = None
@@ -47,7 +56,8 @@ class WatchedFileSource(FileSource):
         return 1
 
     def initial(self, split: int, splits: int) -> Position:
-        return Position({"files": [], "begun": ""})
+        there = list_files(self._paths, may_be_missing=True) if self.moving_start else []
+        return self._position([], frozenset(_hash(file.path) for file in there))
 
     def advance(
         self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
@@ -59,6 +69,11 @@ class WatchedFileSource(FileSource):
             return start
         present = {_hash(f.path) for f in self._found}
         return self._position(stretches, (begun & present) | fresh)
+
+    def lag(self, split: int, splits: int, at: Position, base: Position, clock: SourceClock) -> Lag:
+        """By the modification time of the first file that waits; how many records it holds is not known."""
+        waiting = next((file for file, _ in self._waiting(at, self._begun_at(at))), None)
+        return Lag(None, 0 if waiting is None else max(0, clock.now_ms - waiting.mtime_ns // 1_000_000))
 
     def _begun_at(self, position: Position) -> frozenset[bytes]:
         text = position.at["begun"]
@@ -74,7 +89,8 @@ class WatchedFileSource(FileSource):
     def _look(self, now_ms: int) -> None:
         if self._looked_ms is None or now_ms - self._looked_ms >= self._interval_ms:
             self._looked_ms = now_ms
-            self._found = sorted(list_files(self._paths, may_be_missing=True), key=lambda f: (f.mtime_ns, f.path))
+            found = filter(self._wanted, list_files(self._paths, may_be_missing=True))
+            self._found = sorted(found, key=lambda f: (f.mtime_ns, f.path))
 
     def _take(self, start: Position, begun: frozenset[bytes], limit: int) -> tuple[list[list[Any]], frozenset[bytes]]:
         """The rest of the file that is being read, then new ones, until about `limit` records."""
@@ -97,7 +113,7 @@ class WatchedFileSource(FileSource):
                 yield FoundFile(path, size, mtime_ns), stop
         for file in self._found:
             if _hash(file.path) not in begun and (now := _as_it_is(file.path)) is not None:
-                yield now, 0
+                yield now, self._first_of(file.path)
 
     def read(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[ReadBatch]:
         assert end is not None, "a source without end cannot be read to its end"

@@ -10,10 +10,12 @@ from penstock.core.functions import KeyedStateStore
 from penstock.core.state import ListState, ListStateDescriptor
 
 __all__ = [
+    "CheckpointListener",
     "CheckpointedFunction",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
     "OperatorStateStore",
+    "checkpoint_listener",
     "checkpointed_function",
 ]
 
@@ -83,17 +85,46 @@ class CheckpointedFunction(ABC):
         """Put into state what must survive."""
 
 
+class CheckpointListener(ABC):
+    """Mix this into a function that wants to know when a checkpoint is durable.
+
+    A worker learns it at the start of the next batch: then the batch before is durable. So the last batch of a job is
+    not heard of; and a batch that is tried again tells it again, perhaps to another instance.
+
+    >>> class Listening(CheckpointListener):
+    ...     def notify_checkpoint_complete(self, checkpoint_id):
+    ...         print("durable:", checkpoint_id)
+    >>> Listening().notify_checkpoint_complete(7)
+    durable: 7
+    """
+
+    @abstractmethod
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """The checkpoint is durable; numbers are those of `FunctionSnapshotContext.get_checkpoint_id`."""
+
+
 def checkpointed_function(spec: Any) -> CheckpointedFunction | None:
     """The function with operator state in a spec, also inside functions of ours that wrap it."""
+    function: CheckpointedFunction | None = _function_in(spec, CheckpointedFunction)
+    return function
+
+
+def checkpoint_listener(spec: Any) -> CheckpointListener | None:
+    """The function in a spec that listens for checkpoints, also inside functions of ours that wrap it."""
+    function: CheckpointListener | None = _function_in(spec, CheckpointListener)
+    return function
+
+
+def _function_in(spec: Any, kind: type) -> Any:
     if not is_dataclass(spec):
         return None
-    found = (_inside(getattr(spec, field.name), 4) for field in fields(spec))
+    found = (_inside(getattr(spec, field.name), kind, 4) for field in fields(spec))
     return next((function for function in found if function is not None), None)
 
 
-def _inside(value: Any, depth: int) -> CheckpointedFunction | None:
-    if isinstance(value, CheckpointedFunction):
+def _inside(value: Any, kind: type, depth: int) -> Any:
+    if isinstance(value, kind):
         return value
     held = getattr(value, "__dict__", {}) if depth else {}
     inner = held.get("_function", held.get("function"))
-    return None if inner is None else _inside(inner, depth - 1)
+    return None if inner is None else _inside(inner, kind, depth - 1)

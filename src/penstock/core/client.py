@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from penstock.core.errors import SavepointError
 from penstock.core.futures import CompletableFuture
 
 __all__ = ["JobClient", "JobExecutionResult", "JobID", "JobStatus"]
@@ -111,7 +112,11 @@ class JobClient(ABC):
         """Collected records, as batches become durable."""
 
     def get_metrics(self) -> dict[str, Any]:
-        """Metrics of committed batches so far: under `subtasks` one entry for each subtask."""
+        """Metrics of committed batches so far: under `subtasks` one entry for each subtask.
+
+        The streaming host adds `batch_ms` (how long the last batches took), `limits` (records that a split of each
+        source may bring into a batch), `lost_records`, and what failed: `failures`, `restarts`, `last_failure`.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not show metrics")
 
     def close(self) -> None:
@@ -128,6 +133,26 @@ class JobClient(ABC):
     def cancel(self) -> CompletableFuture[None]:
         """As `stop`, without waiting for it."""
         return CompletableFuture.run(self.stop)
+
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+        """Write a savepoint into a new folder in a directory, and go on; answers with the path of that folder (F4).
+
+        Without a directory the setting `execution.checkpointing.savepoint-dir` says where.
+        """
+        return self.ask(savepoint_directory, False, False)
+
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
+    ) -> CompletableFuture[str]:
+        """As `trigger_savepoint`, then the job ends. To advance time to its end first fires what still waits for it."""
+        return self.ask(savepoint_directory, True, advance_to_end_of_event_time)
+
+    def ask(self, directory: str | None, stop: bool, drain: bool) -> CompletableFuture[str]:
+        """A savepoint in a directory; hosts that can take one implement it."""
+        raise SavepointError(
+            "This job takes no savepoints: only jobs on the streaming host do. Set a checkpoint folder "
+            "(execution.checkpointing.dir), or penstock.host to streaming"
+        )
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """What the accumulators have come to over committed batches."""

@@ -21,6 +21,9 @@ _ROCKS = "state lives in Spark's RocksDB store; tune it with spark.sql.streaming
 _THREADS = "Spark chooses how files are copied"
 _HADOOP = "files are read and written without Hadoop"
 _ROLLED = "files are closed at the end of every micro-batch"
+_WIDTH = "a text column holds texts of any length: they are neither padded nor cut"
+_DECIMALS = "a decimal column has 38 digits, 18 of them after the point"
+_FRACTION = "a column of times or timestamps has microseconds"
 _PROCESSES = "it is about Flink's own processes; Spark's are set with spark.*"
 
 NO_EFFECT: dict[str, str] = {
@@ -40,8 +43,7 @@ NO_EFFECT: dict[str, str] = {
     ),
     "execution.checkpointing.unaligned.enabled": f"{_MICRO_BATCH}: there are no barriers to overtake",
     "execution.checkpointing.unaligned.forced": f"{_MICRO_BATCH}: there are no barriers to overtake",
-    "execution.checkpointing.savepoint-dir": "savepoints are not there yet",
-    "execution.state-recovery.claim-mode": "savepoints are not there yet",
+    "execution.state-recovery.claim-mode": "a savepoint is never claimed: it is read and left as it is",
     "metrics.latency.interval": "latency is the time of a batch, which JobExecutionResult.metrics has",
     "pipeline.classpaths": "there is no user code on the JVM; a jar goes to spark.jars",
     "pipeline.closure-cleaner-level": "functions are pickled by value with what they use",
@@ -76,6 +78,13 @@ NO_EFFECT: dict[str, str] = {
     "DataStream.set_uid_hash": "state is matched by uid alone: give the operator its old uid",
     "DataStream.slot_sharing_group": _SLOTS,
     "CsvSchemaBuilder.set_strict_headers": "without set_use_header() no header is read",
+    "DataTypes.CHAR.length": _WIDTH,
+    "DataTypes.DECIMAL.precision": _DECIMALS,
+    "DataTypes.DECIMAL.scale": _DECIMALS,
+    "DataTypes.FIELD.description": "types carry names alone",
+    "DataTypes.TIME.precision": _FRACTION,
+    "DataTypes.TIMESTAMP.precision": _FRACTION,
+    "DataTypes.VARCHAR.length": _WIDTH,
     "DataTypes.nullable": "a column may hold None",
     "EmbeddedRocksDBStateBackend.set_db_storage_paths": "Spark's local directories hold the working state",
     "EmbeddedRocksDBStateBackend.set_number_of_transfer_threads": _THREADS,
@@ -86,6 +95,8 @@ NO_EFFECT: dict[str, str] = {
     ),
     "FileSink.with_bucket_check_interval": _ROLLED,
     "FileSourceBuilder.set_split_assigner": "Spark places the tasks that read",
+    "JdbcConnectionOptions.with_driver_name": "the address says which driver is used, and it is Python's",
+    "JdbcExecutionOptions.with_batch_interval_ms": "rows are written at the latest when their micro-batch ends",
     "OrcBulkWriters.hadoop_config": _HADOOP,
     "OrcBulkWriters.writer_properties": "of ORC's own orc.compress, orc.stripe.size and orc.row.index.stride are known",
     "ParquetBulkWriters.hadoop_config": _HADOOP,

@@ -10,12 +10,20 @@ from penstock.core.types import TypeInformation, Types
 __all__ = ["DataTypes"]
 
 Field = tuple[str, TypeInformation]
+_LONGEST = 0x7FFFFFFF
+"""The length of a VARCHAR that is as good as none."""
 
 
 def _typed(info: TypeInformation, nullable: bool) -> TypeInformation:
     if not nullable:
         warn_once("DataTypes.nullable")
     return info
+
+
+def _dropped(argument: str, given: int, anyway: int | None = None) -> None:
+    """Say that an argument does nothing, unless it asks for what happens anyway (P12)."""
+    if given != anyway:
+        warn_once(f"DataTypes.{argument}")
 
 
 class DataTypes:
@@ -63,10 +71,12 @@ class DataTypes:
 
     @staticmethod
     def CHAR(length: int, nullable: bool = True) -> TypeInformation:
+        _dropped("CHAR.length", length)
         return _typed(Types.STRING(), nullable)
 
     @staticmethod
     def VARCHAR(length: int, nullable: bool = True) -> TypeInformation:
+        _dropped("VARCHAR.length", length, _LONGEST)
         return _typed(Types.STRING(), nullable)
 
     @staticmethod
@@ -76,14 +86,19 @@ class DataTypes:
     @staticmethod
     def DECIMAL(precision: int, scale: int, nullable: bool = True) -> TypeInformation:
         """As `BIG_DEC`: 38 digits, 18 of them after the point, in columnar files."""
+        _dropped("DECIMAL.precision", precision, 38)
+        _dropped("DECIMAL.scale", scale, 18)
         return _typed(Types.BIG_DEC(), nullable)
 
     @staticmethod
     def TIME(precision: int = 0, nullable: bool = True) -> TypeInformation:
+        if precision != 0:  # left out
+            _dropped("TIME.precision", precision, 6)
         return _typed(Types.SQL_TIME(), nullable)
 
     @staticmethod
     def TIMESTAMP(precision: int = 6, nullable: bool = True) -> TypeInformation:
+        _dropped("TIMESTAMP.precision", precision, 6)
         return _typed(Types.SQL_TIMESTAMP(), nullable)
 
     @staticmethod
@@ -96,6 +111,8 @@ class DataTypes:
 
     @staticmethod
     def FIELD(name: str, data_type: TypeInformation, description: str | None = None) -> Field:
+        if description is not None:
+            warn_once("DataTypes.FIELD.description")
         return name, data_type
 
     @staticmethod

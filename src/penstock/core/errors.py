@@ -12,11 +12,13 @@ __all__ = [
     "ForeignCheckpointError",
     "JavaError",
     "JobFailedError",
+    "JobNotFoundError",
     "KeyTypeError",
     "OperatorError",
     "PenstockError",
     "ProgramError",
     "RecordError",
+    "SavepointError",
     "SinkError",
     "SourceError",
     "TimestampError",
@@ -52,6 +54,10 @@ class DamagedCheckpointError(CheckpointError):
     """A file of the checkpoint is missing, truncated or altered."""
 
 
+class SavepointError(CheckpointError):
+    """A savepoint that cannot be taken, read or started from."""
+
+
 class SourceError(PenstockError):
     """A source cannot be read, or not from where the job stands."""
 
@@ -62,6 +68,10 @@ class SinkError(PenstockError):
 
 class JobFailedError(PenstockError):
     """The job ended with an error that is not the program's own."""
+
+
+class JobNotFoundError(PenstockError):
+    """No running job, or more than one, fits what was asked for."""
 
 
 class OperatorError(PenstockError):

@@ -104,6 +104,7 @@ class RuntimeSettings:
     poison: PoisonPolicy = FAIL
     shipped_paths: tuple[str, ...] = ()
     in_archive_folder: bool = False
+    first_batch: int = 0
 
 
 @dataclass(frozen=True, slots=True)

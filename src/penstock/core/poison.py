@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.core.output_tag import OutputTag
 
-__all__ = ["FAIL", "POISON_TAG", "PoisonPolicy", "poison_policy"]
+__all__ = ["FAIL", "POISON_TAG", "FailedTimer", "FailedWindow", "PoisonPolicy", "poison_policy"]
 
 POISON_TAG = OutputTag("poison")
 """Where `side-output` sends records when no other tag was given."""
+
+
+class FailedTimer(NamedTuple):
+    """Stands for the record where `on_timer` raised: the timer is gone.
+
+    >>> FailedTimer("user 7", 1000)
+    FailedTimer(key='user 7', timestamp=1000)
+    """
+
+    key: Any
+    timestamp: int
+
+
+class FailedWindow(NamedTuple):
+    """Stands for the record where a window's function raised on its contents: this firing has no result.
+
+    >>> FailedWindow("user 7", "all").key
+    'user 7'
+    """
+
+    key: Any
+    window: Any
 
 
 @dataclass(frozen=True, slots=True)

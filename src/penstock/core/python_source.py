@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
-from penstock.core.errors import SourceError
-from penstock.core.source import Position, ReadBatch, Source, SourceClock
+from penstock.core.errors import ProgramError, SourceError
+from penstock.core.source import Lag, Position, ReadBatch, Source, SourceClock
+from penstock.core.starting import StartingOffsets
 
 __all__ = ["PythonSource", "Timestamped"]
 
 _READ = 8192
 _ALL = 1 << 40
+_LOOKUPS = {"latest": "end_offset", "timestamp": "offset_for_timestamp"}
 
 
 class Timestamped(NamedTuple):
@@ -51,6 +54,7 @@ class PythonSource(Source):
     """
 
     _found: tuple[Any, ...] | None = None
+    _start = StartingOffsets.earliest()
 
     @abstractmethod
     def partitions(self) -> Sequence[Any]:
@@ -60,8 +64,36 @@ class PythonSource(Source):
         """
 
     def initial_offset(self, partition: Any) -> Any:
-        """Where a new job begins; 0 unless overridden."""
+        """Where a new job begins unless `start_from` says otherwise: the earliest offset; 0 unless overridden."""
         return 0
+
+    def end_offset(self, partition: Any) -> Any:
+        """Behind the last record there is now; override it to let jobs start from the latest (F11)."""
+        raise NotImplementedError
+
+    def offset_for_timestamp(self, partition: Any, timestamp: int) -> Any:
+        """Before the first record that is not older; override it to let jobs start from a past moment (F11)."""
+        raise NotImplementedError
+
+    def start_from(self, start: StartingOffsets) -> Self:
+        """This source from another place on (F11). Given offsets are by partition; others begin at the earliest."""
+        needed = _LOOKUPS.get(start.kind)
+        if needed is not None and getattr(type(self), needed) is getattr(PythonSource, needed):
+            raise ProgramError(f"{type(self).__name__} cannot start from {start.kind}: override {needed}()")
+        if start.kind == "offsets" and not isinstance(start.value, dict):
+            raise TypeError(f"{type(self).__name__} takes offsets as a dict by partition, got {start.value!r}")
+        made = copy.copy(self)
+        made._start, made.moving_start = start, needed is not None
+        return made
+
+    def _first_offset(self, partition: Any) -> Any:
+        start = self._start
+        if start.kind == "latest":
+            return self.end_offset(partition)
+        if start.kind == "timestamp":
+            return self.offset_for_timestamp(partition, start.value)
+        given = start.value if start.kind == "offsets" else {}
+        return given[partition] if partition in given else self.initial_offset(partition)
 
     @abstractmethod
     def latest_offset(self, partition: Any, start: Any, limit: int) -> Any:
@@ -70,6 +102,10 @@ class PythonSource(Source):
     def is_end(self, partition: Any, offset: Any) -> bool:
         """Whether nothing will ever follow. A source with `bounded = True` must come to it in every partition."""
         return False
+
+    def offset_lag(self, partition: Any, offset: Any) -> Lag:
+        """How far an offset is behind what there is to read: `Lag(records, ms)`, each None if it cannot be told."""
+        return Lag()
 
     @abstractmethod
     def read_partition(self, partition: Any, start: Any, end: Any) -> Iterable[Any]:
@@ -84,6 +120,14 @@ class PythonSource(Source):
                 raise SourceError(f"{type(self).__name__}.partitions() gave none: a source needs at least one")
         return self._found
 
+    def _check_given(self) -> None:
+        unknown = [p for p in (self._start.value if self._start.kind == "offsets" else ()) if p not in self._names()]
+        if unknown:
+            raise ProgramError(
+                f"{type(self).__name__} has no partition {unknown[0]!r} to start from an offset: it has "
+                f"{', '.join(map(repr, self._names()))}"
+            )
+
     def split_parallelism(self, parallelism: int) -> int:
         return min(parallelism, len(self._names()))
 
@@ -91,7 +135,8 @@ class PythonSource(Source):
         return len(self._names())
 
     def initial(self, split: int, splits: int) -> Position:
-        return self._position(split, self.initial_offset(self._names()[split]))
+        self._check_given()
+        return self._position(split, self._first_offset(self._names()[split]))
 
     def _position(self, split: int, offset: Any) -> Position:
         partition = self._names()[split]
@@ -102,6 +147,9 @@ class PythonSource(Source):
     ) -> Position:
         offset = self._offset(split, start)
         return self._position(split, self.latest_offset(self._names()[split], offset, limit))
+
+    def lag(self, split: int, splits: int, at: Position, base: Position, clock: SourceClock) -> Lag:
+        return self.offset_lag(self._names()[split], self._offset(split, at))
 
     def _offset(self, split: int, position: Position) -> Any:
         partition = self._names()[split]

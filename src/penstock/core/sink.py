@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from penstock.core.guarantees import Guarantee
+
 __all__ = [
     "CommitRequest",
     "Committer",
@@ -21,6 +23,7 @@ __all__ = [
     "SinkWriter",
     "SupportsCommitter",
     "WriterInitContext",
+    "asked_guarantee",
 ]
 
 
@@ -29,6 +32,8 @@ class WriterInitContext:
     """Where a writer runs. `attempt_id` is unlike that of every other attempt, so names made of it never clash.
 
     `processing_time_ms` is the time of the batch: the same for all its records, and when the batch's task is repeated.
+    `generation` is the same for as long as batches are numbered on; a job that starts from a savepoint counts anew, in
+    a new one. So batches are told apart by (uid, generation, batch, subtask), also by who sees several jobs' batches.
     """
 
     subtask_index: int
@@ -36,6 +41,8 @@ class WriterInitContext:
     batch_id: int
     attempt_id: str
     processing_time_ms: int = 0
+    uid: str = ""
+    generation: str = ""
 
 
 class SinkWriter(ABC):
@@ -75,7 +82,12 @@ class Committer(ABC):
     """Makes prepared work visible. `commit` is idempotent: after a failure it is asked again."""
 
     @abstractmethod
-    def commit(self, requests: Sequence[CommitRequest]) -> None: ...
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        """Called with all that one batch has prepared for the sink, once the batch is durable."""
+
+    def recover(self, requests: Sequence[CommitRequest]) -> None:
+        """After a restart, with what the last durable batch had prepared: it may have been committed before."""
+        self.commit(requests)
 
     def abandon_older_than(self, age_ms: int, now_ms: int) -> None:
         """Clean up what attempts that lost have left behind, if it is older than `age_ms`."""
@@ -85,7 +97,20 @@ class Committer(ABC):
 
 
 class Sink(ABC):
-    """Describes a sink; picklable."""
+    """Describes a sink; picklable.
+
+    >>> class Shout(Sink):
+    ...     idempotent = True  # an upsert, say: being given a record twice does no harm
+    ...     def create_writer(self, context):
+    ...         raise NotImplementedError
+    >>> Shout().delivery_guarantee is None
+    True
+    """
+
+    idempotent: bool = False
+    """Whether being given a record again, after a failure, changes nothing: then the path is exactly-once (F7)."""
+    delivery_guarantee: DeliveryGuarantee | None = None
+    """What the user asks of the path to this sink; more than it can give is refused when the job is planned."""
 
     @abstractmethod
     def create_writer(self, context: WriterInitContext) -> SinkWriter: ...
@@ -108,3 +133,15 @@ class DeliveryGuarantee(Enum):
     EXACTLY_ONCE = (0,)
     AT_LEAST_ONCE = (1,)
     NONE = 2
+
+
+def asked_guarantee(sink: Any) -> Guarantee | None:
+    """What a sink's `delivery_guarantee` asks for; NONE asks for nothing.
+
+    >>> class Careful:
+    ...     delivery_guarantee = DeliveryGuarantee.AT_LEAST_ONCE
+    >>> asked_guarantee(Careful())
+    <Guarantee.AT_LEAST_ONCE: 1>
+    """
+    asked = getattr(sink, "delivery_guarantee", None)
+    return Guarantee[asked.name] if asked not in (None, DeliveryGuarantee.NONE) else None

@@ -29,6 +29,9 @@ class SinkFunction(Function):
     b None
     """
 
+    idempotent: bool = False
+    """Whether being given a record again, after a failure, changes nothing: then the path is exactly-once (F7)."""
+
     class Context(ABC):
         """Given to `invoke`; valid during the call only."""
 

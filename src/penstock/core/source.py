@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from penstock.core.time import MAX_WATERMARK
 
-__all__ = ["ACTIVE", "IDLE", "MarkedBatch", "Position", "ReadBatch", "Source", "SourceClock"]
+__all__ = ["ACTIVE", "IDLE", "Lag", "MarkedBatch", "Position", "ReadBatch", "Source", "SourceClock"]
 
 IDLE, ACTIVE = MAX_WATERMARK + 1, MAX_WATERMARK + 2
 """Marks beyond every watermark: from here on the split is idle, or active again (T6)."""
@@ -59,12 +59,23 @@ class SourceClock:
     started_ms: int
 
 
+class Lag(NamedTuple):
+    """How far a reader is behind what there is to read; None where the source cannot tell."""
+
+    records: int | None = None
+    ms: int | None = None
+
+
 class Source(ABC):
     """Describes a source; picklable. Methods but `read` run on the driver, `read` in workers."""
 
     bounded: bool = True
     replayable: bool = True
     """Whether what lies between two positions can be read again; else a path from here is at-most-once (F7)."""
+    moving_start: bool = False
+    """Whether `initial` depends on the moment: then a job's first batch only notes what it says (F11)."""
+    positionable: bool = True
+    """Whether a job can be started from a savepoint with this source standing where it stood (F4)."""
 
     @abstractmethod
     def split_count(self, parallelism: int, one_batch: bool) -> int:
@@ -86,6 +97,10 @@ class Source(ABC):
 
         `base` is where this run of the job began to read. A result equal to `start` means: nothing new.
         """
+
+    def lag(self, split: int, splits: int, at: Position, base: Position, clock: SourceClock) -> Lag:
+        """What will be left to read when the split has been read up to a position (F13)."""
+        return Lag()
 
     @abstractmethod
     def read(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[ReadBatch]:

@@ -1,6 +1,7 @@
 """Sources that run by themselves and push their records: `SourceFunction` and its kin.
 
-They cannot be asked for a record again, so what a failure takes is lost: at-most-once (F7).
+They cannot be asked for a record again, so what a failure takes is lost: at-most-once (F7), unless they keep
+operator state that says where they read.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from penstock.core.checkpointed import CheckpointedFunction
 from penstock.core.functions import Function
 from penstock.core.rich import RichFunction
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
@@ -57,7 +59,9 @@ class SourceFunction(Function):
     """Emits records by itself until it returns or is cancelled. It runs in one subtask, on the driver's machine.
 
     It cannot be rewound: after a failure it starts anew, and records that were not yet durable are lost, never
-    delivered twice (at-most-once). For more, write a `Source` with offsets.
+    delivered twice (at-most-once). For more, write a `Source` with offsets, or make the function a
+    `CheckpointedFunction` too, whose list state says where it reads: emit a record and move on under the checkpoint
+    lock. Then every batch ends with the state that belongs to it, and a restart goes on from there.
 
     >>> from penstock.datastream import StreamExecutionEnvironment
     >>> from penstock.common import Configuration
@@ -99,14 +103,15 @@ class RichParallelSourceFunction(RichSourceFunction, ParallelSourceFunction):
 class FunctionSource(Source):
     """A `SourceFunction` as a source. A position counts the events (records, watermarks) that left it so far.
 
-    It has nothing to read from: whoever runs the job starts the function and keeps what it emits.
+    A function that is a `CheckpointedFunction` has its state in its positions. There is nothing to read from:
+    whoever runs the job starts the function and keeps what it emits.
     """
 
     bounded = False
-    replayable = False
 
     def __init__(self, function: SourceFunction) -> None:
         self.function = function
+        self.replayable = isinstance(function, CheckpointedFunction)
 
     def split_parallelism(self, parallelism: int) -> int:
         return parallelism if isinstance(self.function, ParallelSourceFunction) else 1
@@ -115,7 +120,7 @@ class FunctionSource(Source):
         return self.split_parallelism(parallelism)
 
     def initial(self, split: int, splits: int) -> Position:
-        return Position(0)
+        return Position({"events": 0, "state": None, "checkpoint": 0} if self.replayable else 0)
 
     def advance(
         self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock

@@ -9,13 +9,16 @@ from typing import Any
 from penstock.core.async_function import AsyncFunction, AsyncRetryStrategy
 from penstock.core.cep.functions import PatternProcessFunction
 from penstock.core.cep.patterns import PatternSpec
-from penstock.core.checkpointed import checkpointed_function
+from penstock.core.checkpointed import checkpoint_listener, checkpointed_function
 from penstock.core.evictors import Evictor
 from penstock.core.functions import Function, KeyedProcessFunction, ProcessFunction
+from penstock.core.guarantees import Guarantee, SinkKind
 from penstock.core.output_tag import OutputTag
-from penstock.core.sink import Sink
+from penstock.core.sink import Sink, SupportsCommitter, asked_guarantee
 from penstock.core.source import Source
+from penstock.core.transactions import GenericWriteAheadSink, TwoPhaseCommitSinkFunction
 from penstock.core.triggers import Trigger
+from penstock.core.types import TypeInformation
 from penstock.core.watermark import WatermarkStrategy
 from penstock.core.window_functions import ProcessWindowFunction, WindowFunction
 from penstock.core.windows import WindowAssigner
@@ -47,7 +50,17 @@ class OperatorSpec:
 
     @property
     def is_sink(self) -> bool:
-        return False
+        return self.sink_kind is not None
+
+    @property
+    def sink_kind(self) -> SinkKind | None:
+        """How a sink takes records (F7); None for what is no sink."""
+        return None
+
+    @property
+    def asked_guarantee(self) -> Guarantee | None:
+        """What a sink was told to promise, None if nothing."""
+        return None
 
     @property
     def is_keyed(self) -> bool:
@@ -60,10 +73,14 @@ class OperatorSpec:
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec(OperatorSpec):
-    """Where records come from; `strategy` is applied in each split, beside the source if it needs no state (T7)."""
+    """Where records come from; `strategy` is applied in each split, beside the source if it needs no state (T7).
+
+    `declared`: the form that records are given before anything sees them (P7).
+    """
 
     source: Source
     strategy: WatermarkStrategy | None = None
+    declared: TypeInformation | None = None
 
     @property
     def stateless(self) -> bool:
@@ -80,7 +97,7 @@ class TransformSpec(OperatorSpec):
 
     @property
     def stateless(self) -> bool:
-        return checkpointed_function(self) is None
+        return checkpointed_function(self) is None and checkpoint_listener(self) is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +197,21 @@ class PatternMatchSpec(OperatorSpec):
 
 @dataclass(frozen=True, slots=True)
 class SinkSpec(OperatorSpec):
-    """A two-phase sink: its committables live in state."""
+    """A `Sink`. If it has a committer, its committables live in state."""
 
     sink: Sink
 
     @property
-    def is_sink(self) -> bool:
-        return True
+    def sink_kind(self) -> SinkKind:
+        if isinstance(self.sink, GenericWriteAheadSink):
+            return SinkKind.WRITE_AHEAD
+        if isinstance(self.sink, SupportsCommitter):
+            return SinkKind.TWO_PHASE
+        return SinkKind.IDEMPOTENT if self.sink.idempotent else SinkKind.PLAIN
+
+    @property
+    def asked_guarantee(self) -> Guarantee | None:
+        return asked_guarantee(self.sink)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +221,14 @@ class FunctionSinkSpec(OperatorSpec):
     function: Any
 
     @property
-    def is_sink(self) -> bool:
-        return True
+    def sink_kind(self) -> SinkKind:
+        if isinstance(self.function, TwoPhaseCommitSinkFunction):
+            return SinkKind.TWO_PHASE
+        return SinkKind.IDEMPOTENT if getattr(self.function, "idempotent", False) else SinkKind.PLAIN
+
+    @property
+    def asked_guarantee(self) -> Guarantee | None:
+        return asked_guarantee(self.function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,5 +245,5 @@ class CollectSpec(OperatorSpec):
         return True
 
     @property
-    def is_sink(self) -> bool:
-        return True
+    def sink_kind(self) -> SinkKind:
+        return SinkKind.SHOWN

@@ -8,6 +8,7 @@ from enum import Enum
 from penstock.core.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage
 from penstock.core.compat import accept, warn_once
 from penstock.core.config import Configuration
+from penstock.core.recovery import SAVEPOINT_DIR
 
 __all__ = [
     "EmbeddedRocksDBStateBackend",
@@ -204,4 +205,4 @@ def _apply_paths(
 ) -> None:
     storage.apply(conf)
     if savepoints is not None:
-        accept(conf, "execution.checkpointing.savepoint-dir", savepoints)
+        conf.set_string(SAVEPOINT_DIR, savepoints)

@@ -28,6 +28,7 @@ from penstock.core.checkpoint_storage import (
 )
 from penstock.core.checkpointed import (
     CheckpointedFunction,
+    CheckpointListener,
     FunctionInitializationContext,
     FunctionSnapshotContext,
     OperatorStateStore,
@@ -65,6 +66,7 @@ from penstock.core.join_functions import (
     TaggedUnion,
 )
 from penstock.core.output_tag import OutputTag
+from penstock.core.poison import FailedTimer, FailedWindow
 from penstock.core.python_source import PythonSource, Timestamped
 from penstock.core.rich import RichFunction
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
@@ -87,6 +89,7 @@ from penstock.core.state_backend import (
     RocksDBStateBackend,
     StateBackend,
 )
+from penstock.core.transactions import CheckpointCommitter, GenericWriteAheadSink, TwoPhaseCommitSinkFunction
 from penstock.core.triggers import Trigger, TriggerResult
 from penstock.core.window_functions import ProcessWindowFunction, WindowFunction
 from penstock.core.windows import CountWindow, GlobalWindow, MergingWindowAssigner, TimeWindow, Window, WindowAssigner
@@ -101,7 +104,9 @@ __all__ = [
     "BroadcastProcessFunction",
     "BroadcastStream",
     "CachedDataStream",
+    "CheckpointCommitter",
     "CheckpointConfig",
+    "CheckpointListener",
     "CheckpointStorage",
     "CheckpointedFunction",
     "CheckpointingMode",
@@ -119,6 +124,8 @@ __all__ = [
     "DataStreamSink",
     "EmbeddedRocksDBStateBackend",
     "ExternalizedCheckpointRetention",
+    "FailedTimer",
+    "FailedWindow",
     "FileSystemCheckpointStorage",
     "FilterFunction",
     "FlatJoinFunction",
@@ -127,6 +134,7 @@ __all__ = [
     "Function",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
+    "GenericWriteAheadSink",
     "GlobalWindow",
     "HashMapStateBackend",
     "IntervalJoin",
@@ -178,6 +186,7 @@ __all__ = [
     "Timestamped",
     "Trigger",
     "TriggerResult",
+    "TwoPhaseCommitSinkFunction",
     "Window",
     "WindowAssigner",
     "WindowFunction",

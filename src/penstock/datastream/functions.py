@@ -7,6 +7,7 @@ from penstock.core.async_function import (
 )
 from penstock.core.checkpointed import (
     CheckpointedFunction,
+    CheckpointListener,
     FunctionInitializationContext,
     FunctionSnapshotContext,
     OperatorStateStore,
@@ -45,6 +46,7 @@ from penstock.core.source_function import (
     SourceContext,
     SourceFunction,
 )
+from penstock.core.transactions import CheckpointCommitter, GenericWriteAheadSink, TwoPhaseCommitSinkFunction
 from penstock.core.window_functions import (
     AllWindowFunction,
     PassThroughAllWindowFunction,
@@ -62,6 +64,8 @@ __all__ = [
     "AsyncRetryStrategy",
     "BaseBroadcastProcessFunction",
     "BroadcastProcessFunction",
+    "CheckpointCommitter",
+    "CheckpointListener",
     "CheckpointedFunction",
     "CoFlatMapFunction",
     "CoGroupFunction",
@@ -73,6 +77,7 @@ __all__ = [
     "Function",
     "FunctionInitializationContext",
     "FunctionSnapshotContext",
+    "GenericWriteAheadSink",
     "JoinFunction",
     "KeySelector",
     "KeyedBroadcastProcessFunction",
@@ -99,5 +104,6 @@ __all__ = [
     "SinkFunction",
     "SourceContext",
     "SourceFunction",
+    "TwoPhaseCommitSinkFunction",
     "WindowFunction",
 ]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.core.specs import SourceSpec
 from penstock.graph.job_graph import JobGraph, JobVertex
-from penstock.graph.stream_graph import StreamGraph, StreamNode
+from penstock.graph.stream_graph import StreamGraph
 
 __all__ = ["execution_graph_text", "job_graph_text", "stream_graph_text"]
 
@@ -24,13 +23,7 @@ def _stream_lines(graph: StreamGraph) -> Iterator[str]:
             for e in graph.inputs(node.node_id)
         )
         shown = "" if node.parallelism is None else f" (parallelism {node.parallelism})"
-        yield f"{node.node_id}: {node.name}{shown}{f' <- {inputs}' if inputs else ''}{_guarantee(node)}"
-
-
-def _guarantee(node: StreamNode) -> str:
-    """What a source cannot give (F7)."""
-    rewinds = not isinstance(node.spec, SourceSpec) or node.spec.source.replayable
-    return "" if rewinds else " (at-most-once: cannot rewind)"
+        yield f"{node.node_id}: {node.name}{shown}{f' <- {inputs}' if inputs else ''}"
 
 
 def job_graph_text(graph: JobGraph) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from penstock.core.guarantees import Guarantee
 from penstock.core.job import JobPlan, RuntimeSettings
 from penstock.graph.job_graph import JobGraph
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.chain import chain
 from penstock.plan.check import check
-from penstock.plan.guarantees import note_guarantees
+from penstock.plan.guarantees import check_guarantees
 from penstock.plan.isolate import isolate_sources
 from penstock.plan.lower import lower
 from penstock.plan.parallelism import assign_parallelism
@@ -21,7 +22,10 @@ __all__ = ["PlanOptions", "compile_job", "compile_job_graph"]
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """What the environment decides about a plan. `one_batch`: the whole input is read at once (bounded host)."""
+    """What the environment decides about a plan. `one_batch`: the whole input is read at once (bounded host).
+
+    `asked`: the guarantee that the user asked for by the mode of checkpoints, None if nothing was said.
+    """
 
     parallelism: int = 1
     max_parallelism: int = 128
@@ -29,11 +33,12 @@ class PlanOptions:
     one_batch: bool = False
     settings: RuntimeSettings = field(default_factory=RuntimeSettings)
     auto_uids: bool = True
+    asked: Guarantee | None = None
 
 
 def compile_job_graph(graph: StreamGraph, options: PlanOptions) -> JobGraph:
-    """check → note guarantees → parallelism → uids → chain."""
-    checked = note_guarantees(check(graph))
+    """check → check guarantees → parallelism → uids → chain."""
+    checked = check_guarantees(check(graph), options.asked)
     sized = assign_parallelism(checked, options.parallelism, options.max_parallelism)
     return chain(assign_uids(sized, options.auto_uids), options.max_parallelism, options.chaining)
 

@@ -42,7 +42,7 @@ def _detach_strategies(graph: JobGraph) -> JobGraph:
                 uid=f"{vertex.head.uid}/watermarks",
                 spec=TimestampsSpec(spec.strategy),
             )
-            graph = _insert(graph, index, replace(vertex.head, spec=SourceSpec(spec.source)), made)
+            graph = _insert(graph, index, replace(vertex.head, spec=replace(spec, strategy=None)), made)
     return graph
 
 

@@ -22,11 +22,14 @@ __all__ = [
     "LOST",
     "METRICS",
     "PENDING",
+    "RESTORE",
+    "RESTORE_SEQ",
     "WAKING_SEQ",
     "BatchInfo",
     "ChunkRow",
     "Mark",
     "Payload",
+    "channel_edge_sender",
     "channel_id",
     "decode_payload",
     "edge_of",
@@ -34,10 +37,11 @@ __all__ = [
     "sort_key",
 ]
 
-CONTROL, DATA, COLLECTED, COMMITTABLES, PENDING, METRICS, FINISHED, LOST = range(8)
+CONTROL, DATA, COLLECTED, COMMITTABLES, PENDING, METRICS, FINISHED, LOST, RESTORE = range(9)
 
-CONTROL_SEQ, WAKING_SEQ = -2, -1
-"""Places before all data: control rows, then channels that wake in the batch (they count before any of its data)."""
+RESTORE_SEQ, CONTROL_SEQ, WAKING_SEQ = -3, -2, -1
+"""Places before all data: state of a savepoint, then control rows, then channels that wake in the batch (they count
+before any of its data)."""
 
 DRIVER = -1
 """Target of rows that go to the end of the line."""
@@ -79,6 +83,11 @@ class BatchInfo(NamedTuple):
 def channel_id(edge_id: int, sender: int) -> int:
     """A channel is an edge and the sending subtask (or source split)."""
     return edge_id << _CHANNEL_BITS | sender
+
+
+def channel_edge_sender(channel: int) -> tuple[int, int]:
+    """The edge and the sender that make a channel."""
+    return channel >> _CHANNEL_BITS, channel & ((1 << _CHANNEL_BITS) - 1)
 
 
 def edge_of(channel: int) -> int:

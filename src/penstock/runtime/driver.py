@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.core.clock import Clock
+from penstock.core.errors import PenstockError, SinkError
 from penstock.core.job import JobPlan
 from penstock.core.sink import CommitRequest, Committer, SupportsCommitter
-from penstock.core.specs import CollectSpec, SinkSpec
+from penstock.core.specs import CollectSpec, FunctionSinkSpec, OperatorSpec, SinkSpec
+from penstock.core.transactions import TransactionCommitter, TwoPhaseCommitSinkFunction
 from penstock.runtime.chunk import (
     COLLECTED,
     COMMITTABLES,
@@ -42,6 +44,7 @@ class BatchOutput:
         self.metrics: list[dict[str, Any]] = []
         self.lost: list[Lost] = []
         self.finished = False
+        self.batch_ms: int | None = None
         for row in sorted(rows, key=lambda r: (r.channel, r.partition, r.seq)):
             self._take(row)
 
@@ -79,11 +82,8 @@ class Ledger:
         self._printer = printer
         operators = [op for v in plan.vertices for op in v.operators]
         self._prints = {op.spec.name: op.spec for op in operators if isinstance(op.spec, CollectSpec)}
-        self._committers: dict[str, Committer] = {
-            op.uid: op.spec.sink.create_committer()
-            for op in operators
-            if isinstance(op.spec, SinkSpec) and isinstance(op.spec.sink, SupportsCommitter)
-        }
+        made = ((op, _committer(op.spec)) for op in operators)
+        self._committers = {op.uid: (op.name, committer) for op, committer in made if committer is not None}
         self._waiting: BatchOutput | None = None
         self.book = book or MetricsBook()
         self.lost_records = 0
@@ -91,8 +91,8 @@ class Ledger:
     def hold(self, output: BatchOutput) -> None:
         """A batch ran; it is not durable yet. Recovered committables are committed now."""
         assert self._waiting is None, "the batch before has not been released"
-        for uid, items in output.pending:
-            self._commit(uid, items)
+        for uid, requests in _requests(output.pending).items():
+            self._commit(uid, requests, recovered=True)
         self._waiting = output
 
     @property
@@ -104,13 +104,13 @@ class Ledger:
         output, self._waiting = self._waiting, None
         if output is None:
             return
-        self.book.add(output.metrics)
+        self.book.add(output.metrics, output.batch_ms)
         # a commit that fails is made good after the restart, from state; results would be lost
         for name, subtask, parallelism, values in output.collected:
             self._hand_over(name, subtask, parallelism, values)
         self.note_lost(output.lost)
-        for uid, items in output.committables:
-            self._commit(uid, items)
+        for uid, requests in _requests(output.committables).items():
+            self._commit(uid, requests, recovered=False)
 
     def note_lost(self, entries: Iterable[Lost]) -> None:
         """Count and say what a failure took from sources that cannot rewind (F7)."""
@@ -129,17 +129,23 @@ class Ledger:
 
     def clean(self, clock: Clock) -> None:
         """Remove what attempts that lost have left behind long ago."""
-        for committer in self._committers.values():
+        for _, committer in self._committers.values():
             committer.abandon_older_than(ORPHAN_AGE_MS, clock.now_ms())
 
     def close(self) -> None:
-        for committer in self._committers.values():
+        for _, committer in self._committers.values():
             committer.close()
 
-    def _commit(self, uid: str, items: list[Any]) -> None:
-        committer = self._committers.get(uid)
-        if committer is not None:
-            committer.commit([CommitRequest(item) for item in items])
+    def _commit(self, uid: str, requests: list[CommitRequest], recovered: bool) -> None:
+        if uid not in self._committers:
+            return
+        name, committer = self._committers[uid]
+        try:
+            (committer.recover if recovered else committer.commit)(requests)
+        except PenstockError:
+            raise
+        except Exception as error:
+            raise SinkError(f"Sink '{name}' (uid {uid}) could not commit: {type(error).__name__}: {error}") from error
 
     def _hand_over(self, name: str, subtask: int, parallelism: int, values: list[Any]) -> None:
         spec = self._prints[name]
@@ -150,6 +156,23 @@ class Ledger:
         printer = _print_to_err if spec.to_err else self._printer
         for value in values:
             printer(f"{prefix}{value}")
+
+
+def _committer(spec: OperatorSpec) -> Committer | None:
+    """Who commits what a sink's writers prepare, if they do."""
+    if isinstance(spec, SinkSpec) and isinstance(spec.sink, SupportsCommitter):
+        return spec.sink.create_committer()
+    if isinstance(spec, FunctionSinkSpec) and isinstance(spec.function, TwoPhaseCommitSinkFunction):
+        return TransactionCommitter(spec.function)
+    return None
+
+
+def _requests(prepared: Iterable[tuple[str, list[Any]]]) -> dict[str, list[CommitRequest]]:
+    """What all subtasks prepared, by sink: a committer sees a batch as a whole."""
+    found: dict[str, list[CommitRequest]] = {}
+    for uid, items in prepared:
+        found.setdefault(uid, []).extend(map(CommitRequest, items))
+    return found
 
 
 def _print_to_err(text: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.core.clock import Clock, Stopwatch
 from penstock.core.job import ChainedOperator, JobPlan, Vertex
-from penstock.core.source import IDLE, MarkedBatch, Position, ReadBatch
+from penstock.core.source import IDLE, Lag, MarkedBatch, Position, ReadBatch
 from penstock.core.source_function import FunctionSource
 from penstock.core.specs import SourceSpec, TimestampsSpec
 from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
@@ -19,6 +19,7 @@ from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.live import run_to_end
 from penstock.runtime.operators.base import Operator, Timestamps
 from penstock.runtime.operators.factory import build_operator
+from penstock.runtime.operators.shaped import Shape, source_shape
 from penstock.runtime.state.page import NO_TIMER
 from penstock.runtime.task import wire_chain
 from penstock.runtime.writer import EdgeWriter
@@ -42,10 +43,12 @@ def read_split(
     clock: Clock,
     info: BatchInfo,
     held: Iterable[ReadBatch] | None = None,
+    lag: Lag | None = None,
 ) -> Iterator[ChunkRow]:
     """Rows made of the records between two positions; +∞ at the end if the split ends there (T4).
 
     A source vertex has one subtask for each split. `held`: the records, where the source cannot be asked for them.
+    `lag`: what is left to read behind `end`, for the metrics.
     """
     rows: list[ChunkRow] = []
     operators, writers = _chain(plan, vertex, split, clock, info, rows.append)
@@ -55,11 +58,12 @@ def read_split(
     for writer in writers:
         writer.begin(info.batch_id)
     batches = iter(held) if held is not None else _batches(plan, vertex, split, start, end, clock)
-    count, busy = 0, Stopwatch()
+    count, size, busy, shape = 0, 0, Stopwatch(), source_shape(vertex.operators[0])
     while (batch := _next(batches, vertex)) is not None:
         count += len(batch[0])
         with busy:
-            _feed(operators[0], batch)
+            _feed(operators[0], batch if shape is None else _shaped(shape, batch))
+        size += sum(len(row.payload) for row in rows)
         yield from rows
         rows.clear()
     for op in operators:
@@ -68,8 +72,10 @@ def read_split(
         operators[0].watermark(MAX_WATERMARK)
     for writer in writers:
         writer.flush()
+    size += sum(len(row.payload) for row in rows)
     yield from rows
     report = _report(vertex, split, info, operators[0].task, count, sum(w.records for w in writers), busy)
+    report |= {"bytes": size, "lag_records": lag and lag.records, "lag_ms": lag and lag.ms}
     yield ChunkRow(split % plan.partitions, DRIVER, 0, 0, METRICS, dumps([report]))
     for op in operators:
         op.close()
@@ -98,6 +104,12 @@ def _batches(
     if isinstance(vertex.source, FunctionSource):
         return run_to_end(plan, vertex, split, clock)
     return vertex.source.read(split, vertex.parallelism, start, end)
+
+
+def _shaped(shape: Shape, batch: ReadBatch) -> ReadBatch:
+    """The batch with its records in their declared form: timestamp assigners see them so."""
+    values = shape(batch[0])
+    return batch._replace(values=values) if isinstance(batch, MarkedBatch) else (values, batch[1])
 
 
 def _feed(head: Operator, batch: ReadBatch) -> None:

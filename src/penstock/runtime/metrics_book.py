@@ -52,13 +52,15 @@ class MetricsBook:
         self._heavy: dict[tuple[int, int], tuple[HeavyKeys, int]] = {}
         self._accumulators: dict[str, Accumulator[Any, Any]] = {}
 
-    def add(self, entries: Iterable[dict[str, Any]]) -> None:
-        """Enter what a batch reported."""
+    def add(self, entries: Iterable[dict[str, Any]], batch_ms: int | None = None) -> None:
+        """Enter what a batch reported; `batch_ms`, how long it took, says how busy each subtask was in it."""
         for entry in entries:
             place = (entry["vertex"], entry["subtask"])
             before = self._subtasks.get(place, {})
             sums = {name: before.get(name, 0) + entry.get(name, 0) for name in _SUMMED}
             self._subtasks[place] = {k: v for k, v in entry.items() if k not in ("operators", "heavy_keys")} | sums
+            if batch_ms is not None:
+                self._subtasks[place]["busy_share"] = min(1.0, entry.get("busy_ms", 0) / max(1, batch_ms))
             for operator in entry.get("operators", ()):
                 self._enter(place, operator, entry.get("time_ms", 0))
             if "heavy_keys" in entry:

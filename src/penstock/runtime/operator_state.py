@@ -24,7 +24,7 @@ from penstock.runtime.state.collections import item_size
 from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.state.store import StateStore
 
-__all__ = ["FunctionState", "Place", "RunStart", "gather_union"]
+__all__ = ["SPLIT", "FunctionState", "Place", "RunStart", "gather_union", "list_blocks"]
 
 BLOCK_BYTES = 32 << 10
 SPLIT, UNION = b"S", b"U"
@@ -213,8 +213,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
 
     def _write(self, stored: _Stored) -> None:
         """Blocks that are not as the store has them, and none for an empty list."""
-        blocks = _blocks(stored.state.items)
-        blobs = [dumps((len(blocks), block)) for block in blocks]
+        blobs = list_blocks(stored.state.items)
         digests = list(map(_digest, blobs))
         old = stored.digests
         self.store.delete_many(self._key(stored.name, stored.mode, i) for i in range(len(blobs), len(old)))
@@ -228,6 +227,12 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
 
 def _digest(blob: bytes) -> bytes:
     return blake2b(blob, digest_size=16).digest()
+
+
+def list_blocks(items: list[Any]) -> list[bytes]:
+    """A list as the store keeps it."""
+    blocks = _blocks(items)
+    return [dumps((len(blocks), block)) for block in blocks]
 
 
 def _blocks(items: list[Any]) -> list[list[Any]]:

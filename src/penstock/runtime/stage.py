@@ -9,9 +9,10 @@ from typing import Any, BinaryIO
 
 from penstock.core.clock import Clock
 from penstock.core.job import JobPlan
-from penstock.runtime.chunk import CONTROL, CONTROL_SEQ, DRIVER, METRICS, BatchInfo, ChunkRow, sort_key
+from penstock.runtime.chunk import CONTROL, CONTROL_SEQ, DRIVER, METRICS, RESTORE, BatchInfo, ChunkRow, sort_key
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.operator_state import RunStart
+from penstock.runtime.restoring import Restoring
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.task import VertexTask
 
@@ -36,13 +37,17 @@ class StageTask:
     def run(self, rows: Iterable[ChunkRow], store: StateStore) -> Iterator[ChunkRow]:
         """One batch: rows in order, ending with everything written to the store."""
         try:
-            self._attach(store)
+            self._info = None
+            restoring = Restoring()
             for row in rows:
                 if row.target == DRIVER or (row.kind != CONTROL and self._plan.vertex(row.target).level > self._level):
                     yield row
                     continue
+                if row.kind == RESTORE:
+                    restoring.take(row, store)
+                    continue
                 if row.kind == CONTROL:
-                    yield from self._control(row)
+                    yield from self._control(row, restoring, store)
                 else:
                     task = self._tasks[row.target]
                     with task.busy:
@@ -65,9 +70,8 @@ class StageTask:
             self._tasks[vertex.vertex_id] = VertexTask(
                 self._plan, vertex, subtask, store, self._clock, self._out.append, root, self._start
             )
-        self._info = None
 
-    def _control(self, row: ChunkRow) -> Iterator[ChunkRow]:
+    def _control(self, row: ChunkRow, restoring: Restoring, store: StateStore) -> Iterator[ChunkRow]:
         level, info = loads(row.payload)
         if level != self._level:
             yield row
@@ -75,6 +79,8 @@ class StageTask:
         if self._info is not None:
             return  # each of several sources may start a batch
         self._info = info
+        restoring.finish(store)
+        self._attach(store)
         for task in self._tasks.values():
             with task.busy:
                 task.begin(info)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from penstock.core.checkpointed import checkpointed_function
+from penstock.core.checkpointed import checkpoint_listener, checkpointed_function
 from penstock.core.clock import Clock, Stopwatch
 from penstock.core.job import InEdge, JobPlan, Vertex
 from penstock.core.partition import Forward
-from penstock.core.time import MAX_WATERMARK
+from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.chunk import IDLE, BatchInfo, ChunkRow, channel_id, decode_payload, edge_of
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.context import Lane, LiveRuntimeContext, TaskContext
@@ -93,6 +93,7 @@ class VertexTask:
         saved = loads(root) if root is not None else None
         self._run_id: str | None = saved["run"] if saved else None
         self.nonce: bytes = saved["nonce"] if saved else b""
+        self._restored = bool(saved and saved.get("restored"))
         self._lane_of = self._channels()
         self._valve = Valve(self._lane_of)
         if saved:
@@ -122,6 +123,7 @@ class VertexTask:
         self._entries = {edge.edge_id: self._head.entry(edge.input) for edge in vertex.in_edges}
         self._op_blobs = store.get_many(self._op_names)
         self._functions = self._make_functions(start)
+        self._listeners = [(op, found) for op in self._operators if (found := checkpoint_listener(op.desc.spec))]
         self._batch = self._hold_input() if plan.settings.batch_mode else None
         self.records_in = self.records_late = 0
         self.busy = Stopwatch()
@@ -221,11 +223,44 @@ class VertexTask:
         self._heavy = self._make_heavy()
         for writer in self._writers:
             writer.begin(info.batch_id)
+        if info.batch_id > 0 and self._batch is None:
+            self._notify(info.batch_id)
         for op in self._operators:
             op.begin()
+        if self._restored:
+            self._restored = False
+            self._resume()
         if self._valve.closed_unheard():
             self._head.watermark(MAX_WATERMARK)
         self.tick()
+
+    def _notify(self, checkpoint_id: int) -> None:
+        """The batch before this one is durable, or this one would not run (F6)."""
+        for op, listener in self._listeners:
+            try:
+                listener.notify_checkpoint_complete(checkpoint_id)
+            except Exception as error:
+                doing = "notify_checkpoint_complete()"
+                raise user_failure(op.desc.name, op.desc.uid, doing, NO_RECORD, error) from error
+
+    def _resume(self) -> None:
+        """After a start from a savepoint: move the clock if it can, and tell all receivers where this subtask stands.
+
+        What they heard before is known to them only as far as they were, and heard it, before.
+        """
+        for move in self._valve.settle():
+            self._advance(move, None, 0)
+        sleeps = {0: self._valve.asleep}
+        for index, op in enumerate(self._operators):
+            op.resume()
+            sleeps[index] = op.sleeps(sleeps[index])
+            sleeps.update({target: sleeps[index] for _, target in op.desc.consumers})
+        for writer, edge in zip(self._writers, self.vertex.out_edges, strict=True):
+            sent = self._operators[edge.operator].sent_watermark
+            if sent > MIN_WATERMARK:
+                writer.watermark(sent)
+            if sleeps[edge.operator]:
+                writer.status(True)
 
     def process(self, row: ChunkRow) -> None:
         """One chunk of one channel: records, with marks in between."""

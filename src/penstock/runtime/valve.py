@@ -57,6 +57,26 @@ class Valve(Generic[C]):
     def snapshot(self) -> ValveState:
         return ValveState(dict(self._channels), frozenset(self._idle), frozenset(self._ended), self.clock)
 
+    def settle(self) -> tuple[int, ...]:
+        """What goes out after `restore` because channels have been dealt out anew: subtasks may know better now.
+
+        >>> valve = Valve([1])
+        >>> valve.restore(ValveState({1: 9, 2: 4}, frozenset(), frozenset(), 4))
+        >>> valve.settle(), valve.clock
+        ((9,), 9)
+        """
+        if not self._channels or self.clock == MAX_WATERMARK:
+            return _NOTHING
+        if len(self._ended) == len(self._channels):
+            self.clock = MAX_WATERMARK
+            return (MAX_WATERMARK,)
+        return self._moved(max(self._channels.values())) if self._all_sleep() else self._lowest()
+
+    @property
+    def asleep(self) -> bool:
+        """Whether idleness has been announced."""
+        return self._all_sleep()
+
     def closed_unheard(self) -> bool:
         """Whether there is no channel at all, so that nothing will ever come; true once, the clock is +∞ from then on.
 

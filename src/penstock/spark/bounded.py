@@ -31,6 +31,7 @@ from penstock.spark.frames import make_frames, own_vertices, union_frames
 from penstock.spark.job_thread import JobThread
 from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
 from penstock.spark.session import get_session
+from penstock.spark.task_count import tasks_done
 
 __all__ = ["start_bounded"]
 
@@ -63,6 +64,7 @@ class BoundedJob(JobClient):
         try:
             self._spark.sparkContext.setJobGroup(self._id, self._plan.name, interruptOnCancel=True)
             output = self._execute()
+            output.batch_ms = self._clock.now_ms() - self._started_ms
             ledger = Ledger(self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print, self._book)
             ledger.hold(output)
             ledger.release()
@@ -111,7 +113,11 @@ class BoundedJob(JobClient):
         return self._book.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
-        return {"subtasks": self._book.subtasks()}
+        """While the one batch runs only its Spark tasks are known: (done, all)."""
+        if self._status is not JobStatus.RUNNING:
+            return {"subtasks": self._book.subtasks()}
+        tasks = sum(v.parallelism for v in own_vertices(self._plan)) + 1 + self._plan.stages * self._plan.partitions
+        return {"subtasks": [], "tasks": (min(tasks, tasks_done(self._spark, self._id)), tasks)}
 
     def results(self, name: str) -> Iterator[Any]:
         self.wait()

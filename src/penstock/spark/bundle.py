@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import gc
 import pickle
 import re
 import sys
@@ -17,6 +16,7 @@ from pyspark import cloudpickle
 
 from penstock.core.errors import PenstockError, ProgramError
 from penstock.core.job import JobPlan
+from penstock.runtime.memory import seldom_collect
 from penstock.spark.dependencies import enter_worker
 
 __all__ = ["Bundle", "carried_error", "errors_travel", "make_bundle"]
@@ -82,8 +82,7 @@ def _load(data: bytes) -> JobPlan:
     for name, cls in classes.items():
         setattr(main, name, cls)
     sys.path.extend(p for p in path if p not in sys.path)
-    # chunks are thousands of small tuples: at the default threshold the cycle collector takes a third of the time
-    gc.set_threshold(50_000, 20, 20)
+    seldom_collect()
     loaded: JobPlan = pickle.loads(plan)
     return loaded
 

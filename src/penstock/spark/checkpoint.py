@@ -8,23 +8,22 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from penstock._version import __version__
 from penstock.core.errors import CheckpointError, ForeignCheckpointError
-from penstock.core.job import JobPlan
-from penstock.spark.damage import check_logs, damaged, digest, state_descriptions
+from penstock.spark.damage import damaged, digest, state_descriptions
 
 __all__ = ["Checkpoint"]
 
-_FORMAT = 1
 _JOB = "penstock/job.json"
 _OWNER = "penstock/owner"
 _SEAL = "penstock/sealed"
+_GENERATION = "penstock/generation"
 
 
 class Checkpoint:
     """A checkpoint folder on any file system that Spark reaches."""
 
     def __init__(self, spark: SparkSession, location: str) -> None:
+        self._spark = spark
         jvm = spark._jvm
         assert jvm is not None
         self._path = jvm.org.apache.hadoop.fs.Path
@@ -35,9 +34,10 @@ class Checkpoint:
         self.location: str = self._fs.makeQualified(root).toString()
         self._token = uuid.uuid4().hex
         self._shape: dict[str, str] | None = None
+        self.root, self.number = self, 0
 
     def _at(self, name: str) -> Any:
-        return self._path(f"{self.location}/{name}")
+        return self._path(f"{self.location}/{name}" if name else self.location)
 
     def exists(self, name: str) -> bool:
         return bool(self._fs.exists(self._at(name)))
@@ -83,37 +83,78 @@ class Checkpoint:
         if not self._fs.rename(temporary, self._at(name)):
             raise OSError(f"cannot write {name} in {self.location}")
 
+    def delete(self, name: str = "") -> None:
+        """Remove a file, or a folder with all that is in it."""
+        self._fs.delete(self._at(name), True)
+
+    # -- generations ------------------------------------------------------------------------------
+
+    def current(self) -> Checkpoint:
+        """The newest generation in this folder; the first one is the folder itself."""
+        number = int(self.read(_GENERATION)) if self.exists(_GENERATION) else 0
+        return self.generation(number)
+
+    def generation(self, number: int) -> Checkpoint:
+        """A generation: a checkpoint of Spark's own, for one shape of the job."""
+        if number == 0:
+            return self
+        made = Checkpoint(self._spark, f"{self.location}/generation-{number}")
+        made.root, made.number = self, number
+        return made
+
+    def make_current(self) -> None:
+        """From now on the job goes on from this generation."""
+        self.root.write(_GENERATION, str(self.number))
+
+    def forget_predecessors(self) -> None:
+        """Remove older generations, and what the state came from; called once a batch of this one is durable."""
+        if self.number == 0:
+            return
+        root = self.root
+        old = {"offsets", "commits", "state", "sources", "metadata"}
+        gone = [n for n in root.names("") if n in old or (n.startswith("generation-") and n != self._name)]
+        gone += [f"penstock/{n}" for n in root.names("penstock") if n in ("job.json", "sealed") or "upgrade-" in n]
+        for name in gone:
+            root.delete(name)
+
+    @property
+    def _name(self) -> str:
+        return f"generation-{self.number}"
+
     # -- whose it is ------------------------------------------------------------------------------
 
-    def claim(self, plan: JobPlan) -> None:
-        """Make an empty folder this job's, or refuse one that belongs to another job or shape, or is damaged."""
-        described = describe(plan)
+    @property
+    def claimed(self) -> bool:
+        """Whether a job has begun here; a folder that is neither empty nor a job's is refused."""
         if self.exists(_JOB):
-            found = self._description()
-            different = [k for k in described if k not in ("version", "name") and found.get(k) != described[k]]
-            if different:
-                raise ForeignCheckpointError(_difference(self.location, found, described, different))
-            check_logs(self, plan)
-        elif self.exists(_SEAL):
+            return True
+        if self.exists(_SEAL):
             raise damaged(self.location, _JOB, "is missing")
-        elif self.exists("offsets") or self.exists("metadata"):
+        if self.exists("offsets") or self.exists("metadata"):
             raise ForeignCheckpointError(
                 f"{self.location} holds a checkpoint that was not written by Penstock (no penstock/job.json). "
                 "Choose another checkpoint folder"
             )
-        else:
-            self.write(_JOB, json.dumps(described, indent=2))
-        self.write(_OWNER, self._token)
+        return False
+
+    def claim(self, description: dict[str, Any]) -> None:
+        """Make an empty folder a job's."""
+        self.write(_JOB, json.dumps(description, indent=2))
+
+    def own(self) -> None:
+        """This driver is the one that runs the job from now on."""
+        self.root.write(_OWNER, self.root._token)
 
     def check_owner(self) -> None:
         """Refuse to go on once a successor has claimed the checkpoint: this driver was thought dead."""
-        if self.read(_OWNER) != self._token:
+        if self.root.read(_OWNER) != self.root._token:
             raise CheckpointError(
-                f"Another driver has taken over the checkpoint {self.location}, so this one stops. "
+                f"Another driver has taken over the checkpoint {self.root.location}, so this one stops. "
                 "Only one may run a job at a time"
             )
 
-    def _description(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
+        """What the job that owns it said of itself."""
         try:
             return dict(json.loads(self.read(_JOB)))
         except ValueError as error:
@@ -148,28 +189,3 @@ class Checkpoint:
             return dict(json.loads(body)["files"])
         except ValueError as error:
             raise damaged(self.location, _SEAL, str(error)) from None
-
-
-def describe(plan: JobPlan) -> dict[str, Any]:
-    """The shape that Spark's checkpoint pins: partitions, stages, and which operators live where."""
-    return {
-        "format": _FORMAT,
-        "version": __version__,
-        "name": plan.name,
-        "partitions": plan.partitions,
-        "max_parallelism": plan.max_parallelism,
-        "stages": plan.stages,
-        "operators": {op.uid: [v.level, v.parallelism, v.first_partition] for v in plan.vertices for op in v.operators},
-        "edges": [[e.edge_id, v.uid, plan.vertex(e.target).uid] for v in plan.vertices for e in v.out_edges],
-    }
-
-
-def _difference(location: str, found: dict[str, Any], now: dict[str, Any], keys: list[str]) -> str:
-    if set(found.get("operators", {})).isdisjoint(now["operators"]):
-        what = f"it belongs to another job ({found.get('name')!r}, not {now['name']!r})"
-    else:
-        what = "the program has changed: " + "; ".join(f"{k} was {found.get(k)}, is {now[k]}" for k in keys)
-    return (
-        f"The checkpoint {location} does not fit this program: {what}. Run the program that wrote it, "
-        "or choose another checkpoint folder"
-    )

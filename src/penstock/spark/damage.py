@@ -8,7 +8,6 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import DamagedCheckpointError
-from penstock.core.job import JobPlan
 from penstock.spark.offsets import intact
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def damaged(location: str, name: str, what: str) -> DamagedCheckpointError:
     )
 
 
-def check_logs(checkpoint: Checkpoint, plan: JobPlan) -> None:
+def check_logs(checkpoint: Checkpoint, stages: int, partitions: int) -> None:
     """Refuse logs with holes or altered entries: Spark would silently start from another batch, or from nothing.
 
     A predecessor's JVM may still be writing, so commits are listed before and after offsets.
@@ -45,7 +44,7 @@ def check_logs(checkpoint: Checkpoint, plan: JobPlan) -> None:
     _check_metadata(checkpoint, bool(offsets))
     _check_offsets(checkpoint, offsets[-2:])
     if committed >= 0:
-        _check_commit(checkpoint, committed, plan)
+        _check_commit(checkpoint, committed, stages, partitions)
 
 
 def _check_seal(checkpoint: Checkpoint) -> None:
@@ -86,14 +85,14 @@ def _read_offset(checkpoint: Checkpoint, batch_id: int) -> dict[str, str]:
         raise damaged(checkpoint.location, name, str(error)) from None
 
 
-def _check_commit(checkpoint: Checkpoint, batch_id: int, plan: JobPlan) -> None:
+def _check_commit(checkpoint: Checkpoint, batch_id: int, stages: int, partitions: int) -> None:
     """The commit must name the state of every stage and partition: for one it does not name Spark begins anew."""
     name = f"commits/{batch_id}"
     try:
         version, body = checkpoint.read(name).splitlines()
         ids = json.loads(body).get("stateUniqueIds") or {}
         found = {stage: len(parts) for stage, parts in ids.items()}
-        if version != "v2" or found != {str(stage): plan.partitions for stage in range(plan.stages)}:
+        if version != "v2" or found != {str(stage): partitions for stage in range(stages)}:
             raise ValueError("it does not name the state of every stage and partition")
     except (ValueError, AttributeError, TypeError) as error:
         raise damaged(checkpoint.location, name, str(error)) from None

@@ -22,7 +22,15 @@ from penstock.runtime.stage import control_rows
 from penstock.spark.bundle import Bundle, errors_travel
 from penstock.spark.rows import SCHEMA, to_arrow
 
-__all__ = ["batch_id", "frame_vertices", "make_frames", "own_vertices", "union_frames", "union_stream_frames"]
+__all__ = [
+    "batch_id",
+    "frame_vertices",
+    "make_frames",
+    "own_vertices",
+    "rows_of",
+    "union_frames",
+    "union_stream_frames",
+]
 
 _NOW = "__penstock_now"
 
@@ -77,7 +85,7 @@ def _whole(bundle: Bundle, vertex_id: int, info: BatchInfo) -> Any:
         with errors_travel():
             plan = bundle.load()
             vertex = plan.vertex(vertex_id)
-            rows = read_split(plan, vertex, 0, Position(0), None, SystemClock(), info, map(_rows, batches))
+            rows = read_split(plan, vertex, 0, Position(0), None, SystemClock(), info, map(rows_of, batches))
             yield from to_arrow(rows, plan.partitions)
 
     return read
@@ -94,9 +102,9 @@ def _stretch(bundle: Bundle, vertex_id: int, run_id: str) -> Any:
 
 def _batch(plan: JobPlan, vertex_id: int, run_id: str, batches: Iterator[pa.RecordBatch]) -> Iterator[ChunkRow]:
     first = next(batches, None)
-    info = BatchInfo(run_id, batch_id(), _time_of(first))
+    info = BatchInfo(run_id, plan.settings.first_batch + batch_id(), _time_of(first))
     yield from control_rows(plan, info)
-    records = map(_rows, map(_untimed, chain([first] if first is not None else [], batches)))
+    records = map(rows_of, map(_untimed, chain([first] if first is not None else [], batches)))
     yield from read_split(plan, plan.vertex(vertex_id), 0, Position(0), Position(0), SystemClock(), info, records)
 
 
@@ -121,7 +129,7 @@ def batch_id() -> int:
 # -- rows -----------------------------------------------------------------------------------------------
 
 
-def _rows(batch: pa.RecordBatch) -> ReadBatch:
+def rows_of(batch: pa.RecordBatch) -> ReadBatch:
     """The rows of an Arrow batch, with their field names."""
     names = batch.schema.names
     columns = [_column(column) for column in batch.columns]

@@ -22,12 +22,14 @@ from pyspark.sql.types import StructType
 
 from penstock.core.clock import SystemClock
 from penstock.core.job import JobPlan, Vertex
-from penstock.core.source import Position, SourceClock
+from penstock.core.source import Lag, Position, SourceClock
 from penstock.runtime.chunk import DRIVER, FINISHED, LOST, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.intake import read_split
 from penstock.runtime.live import LiveSplits
 from penstock.runtime.stage import control_rows
+from penstock.savepoint.folder import Savepoint
+from penstock.savepoint.rows import page_rows, subtask_rows
 from penstock.spark.bundle import Bundle, errors_travel
 from penstock.spark.frames import batch_id, frame_vertices, own_vertices
 from penstock.spark.offsets import offset
@@ -45,7 +47,8 @@ class IntakeOptions:
     bundle: Bundle
     run_id: str
     control_path: str
-    batch_records: int
+    limits: dict[str, int]
+    savepoint: Savepoint | None = None
 
 
 class ControlFile:
@@ -96,7 +99,11 @@ def intake_source(options: IntakeOptions) -> type[DataSource]:
 
 
 class _Part(InputPartition):
-    """A stretch of one split (none if `vertex` is None); the first of a batch brings the control rows too."""
+    """A stretch of one split (none if `vertex` is None); the first of a batch brings the control rows too.
+
+    In the first batch of a job that starts from a savepoint that one `restores` what belongs to subtasks, and others
+    bring a `file` of pages each.
+    """
 
     def __init__(self, info: BatchInfo) -> None:
         self.info = info
@@ -106,6 +113,9 @@ class _Part(InputPartition):
         self.start = self.end = Position(None)
         self.held: bytes | None = None
         self.lost = 0
+        self.lag: Lag | None = None
+        self.file: int | None = None
+        self.restores = False
 
 
 class IntakeReader(DataSourceStreamReader):
@@ -124,7 +134,18 @@ class IntakeReader(DataSourceStreamReader):
     # -- planning, on the driver ------------------------------------------------------------------
 
     def initialOffset(self) -> dict[str, Any]:
-        return offset(0, {})
+        savepoint = self._options.savepoint
+        if savepoint is None:
+            return offset(0, {})
+        known = {note.uid: note for note in savepoint.metadata.sources}
+        return offset(
+            0,
+            {
+                v.uid: {str(s): p.to_json() for s, p in enumerate(known[v.uid].splits)}
+                for v in own_vertices(self._options.bundle.load())
+                if v.uid in known
+            },
+        )
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable()
@@ -138,14 +159,29 @@ class IntakeReader(DataSourceStreamReader):
         if control.get("stop"):
             self.stop()
             return start
+        if control.get("hold"):
+            return start
+        if control.get("drain"):
+            return self._drained(start)
         plan = self._options.bundle.load()
-        sources = {v.uid: self._advance(v, start["sources"]) for v in own_vertices(plan)}
+        limits = self._options.limits | control.get("limits", {})
+        sources = {v.uid: self._advance(v, start["sources"], limits[v.uid]) for v in own_vertices(plan)}
         if self._base is None:
             self._base = {v.uid: _positions(v, start["sources"]) for v in own_vertices(plan)}
         if not self._ticks(control.get("next_timer_ms")) and sources == start["sources"]:
             return start
         self._announced = True
         return offset(start["tick"] + 1, sources)
+
+    def _drained(self, start: dict[str, Any]) -> dict[str, Any]:
+        """The last batch of a job that is to end: it reads nothing, but every source ends (F4)."""
+        self.stop()
+        plan = self._options.bundle.load()
+        sources = {
+            v.uid: {name: {**at, "ended": True} for name, at in _positions(v, start["sources"]).items()}
+            for v in own_vertices(plan)
+        }
+        return start if sources == start["sources"] else offset(start["tick"] + 1, sources)
 
     def _ticks(self, due_ms: int | None) -> bool:
         """Whether a batch is wanted though no data came: the first one, and one for timers that are due (T11).
@@ -158,19 +194,23 @@ class IntakeReader(DataSourceStreamReader):
         self._retry_ms = {} if due_ms is None else {due_ms: now_ms + _RETRY_MS}
         return True
 
-    def _advance(self, vertex: Vertex, known: dict[str, Any]) -> dict[str, Any]:
+    def _advance(self, vertex: Vertex, known: dict[str, Any], limit: int) -> dict[str, Any]:
+        if vertex.uid not in known and vertex.source.moving_start:
+            return _positions(vertex, known)  # noted by the first batch, so that a replay of it finds the same
         now = SourceClock(self._clock.now_ms(), self._started_ms)
-        base = (self._base or {}).get(vertex.uid) or _positions(vertex, known)
+        base = self._begun(vertex, known)
         live = self._running()
         ends = {}
         for name, data in _positions(vertex, known).items():
             start = Position.from_json(data)
             if not start.ended:
-                start = live.advance(
-                    vertex, int(name), start, Position.from_json(base[name]), self._options.batch_records, now
-                )
+                start = live.advance(vertex, int(name), start, Position.from_json(base[name]), limit, now)
             ends[name] = start.to_json()
         return ends
+
+    def _begun(self, vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Where this run of the job began to read a source."""
+        return (self._base or {}).get(vertex.uid) or _positions(vertex, known)
 
     def _running(self) -> LiveSplits:
         """The functions that run by themselves in this process; they are cancelled when Spark ends it."""
@@ -187,12 +227,25 @@ class IntakeReader(DataSourceStreamReader):
         plan = self._options.bundle.load()
         info = BatchInfo(self._options.run_id, -1, self._clock.now_ms())
         known, ends = start["sources"], end["sources"]
+        restores = self._options.savepoint is not None and start["tick"] == 0
+        if restores:  # sources that had ended say so again
+            known = {uid: {n: {**p, "ended": False} for n, p in splits.items()} for uid, splits in known.items()}
         parts = [p for v in own_vertices(plan) for p in self._split_parts(v, known.get(v.uid, {}), ends, info)]
         parts = parts or [_Part(info)]
         parts[0].control = True
+        if restores:
+            parts[0].restores = True
+            parts += self._file_parts(info)
         ended = all(p["ended"] for splits in ends.values() for p in splits.values())
         parts[0].finished = ended and not frame_vertices(plan)
         return parts
+
+    def _file_parts(self, info: BatchInfo) -> Iterator[_Part]:
+        assert self._options.savepoint is not None
+        for number in range(len(self._options.savepoint.metadata.files)):
+            part = _Part(info)
+            part.file = number
+            yield part
 
     def _split_parts(
         self, vertex: Vertex, known: dict[str, Any], ends: dict[str, Any], info: BatchInfo
@@ -203,15 +256,18 @@ class IntakeReader(DataSourceStreamReader):
                 continue
             part = _Part(info)
             part.vertex, part.split, part.end = vertex.vertex_id, int(name), Position.from_json(stop)
-            part.start = (
-                Position.from_json(begin)
-                if begin is not None
-                else Position(vertex.source.initial(int(name), vertex.parallelism).at)
-            )
+            part.start = Position.from_json(begin) if begin is not None else _beginning(vertex, part)
             held = self._running().held(vertex, part.split, part.start, part.end)
             if held is not None:
                 part.held, part.lost = dumps(held.batches), held.lost
+            part.lag = self._lag(vertex, part, known)
             yield part
+
+    def _lag(self, vertex: Vertex, part: _Part, known: dict[str, Any]) -> Lag:
+        now = SourceClock(self._clock.now_ms(), self._started_ms)
+        base = Position.from_json(self._begun(vertex, known)[str(part.split)])
+        lag: Lag = self._running().lag(vertex, part.split, part.end, base, now)
+        return lag
 
     def commit(self, end: dict[str, Any]) -> None:
         """Let go of what is held for sources that cannot be read again."""
@@ -235,9 +291,14 @@ class IntakeReader(DataSourceStreamReader):
             yield from to_arrow(self._rows(plan, partition), plan.partitions)
 
     def _rows(self, plan: JobPlan, part: _Part) -> Iterator[ChunkRow]:
-        info = part.info._replace(batch_id=batch_id())
+        info = part.info._replace(batch_id=plan.settings.first_batch + batch_id())
+        savepoint = self._options.savepoint
         if part.control:
             yield from control_rows(plan, info)
+        if part.restores and savepoint is not None:
+            yield from subtask_rows(plan, savepoint)
+        if part.file is not None and savepoint is not None:
+            yield from page_rows(plan, savepoint, savepoint.metadata.files[part.file])
         if part.finished:
             yield ChunkRow(0, DRIVER, 0, 0, FINISHED, b"")
         if part.vertex is not None:
@@ -246,7 +307,7 @@ class IntakeReader(DataSourceStreamReader):
                 lost = (vertex.operators[0].name, vertex.uid, part.split, part.lost)
                 yield ChunkRow(0, DRIVER, 0, 0, LOST, dumps(lost))
             held = loads(part.held) if part.held is not None else None
-            yield from read_split(plan, vertex, part.split, part.start, part.end, SystemClock(), info, held)
+            yield from read_split(plan, vertex, part.split, part.start, part.end, SystemClock(), info, held, part.lag)
 
 
 def _when_terminated(stop: Callable[[], None]) -> None:
@@ -259,6 +320,12 @@ def _when_terminated(stop: Callable[[], None]) -> None:
         sys.exit(128 + number)
 
     signal.signal(signal.SIGTERM, end)
+
+
+def _beginning(vertex: Vertex, part: _Part) -> Position:
+    """Where a split is read from in a job's first batch; it has not ended there, so that its end is announced."""
+    source = vertex.source
+    return Position(part.end.at if source.moving_start else source.initial(part.split, vertex.parallelism).at)
 
 
 def _positions(vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:

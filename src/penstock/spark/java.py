@@ -10,7 +10,7 @@ import subprocess
 
 from penstock.core.errors import JavaError
 
-__all__ = ["check_java", "find_java"]
+__all__ = ["check_java", "find_java", "version_of"]
 
 _NEEDED = "Spark 4.3 needs Java 17 or newer with the module jdk.incubator.vector"
 _HELP = "Install one (Debian: apt-get install openjdk-17-jre-headless) and set JAVA_HOME to it"
@@ -55,3 +55,10 @@ def check_java(home: str) -> str | None:
     if "jdk.incubator.vector" not in answer.stdout:
         return "lacks the module jdk.incubator.vector"
     return None
+
+
+def version_of(home: str) -> str:
+    """What a suitable Java calls itself, e.g. `17.0.12`."""
+    answer = subprocess.run([os.path.join(home, "bin", "java"), "--list-modules"], capture_output=True, text=True)
+    found = re.search(r"java\.base@(\S+)", answer.stdout)
+    return found.group(1) if found else "unknown"

@@ -32,9 +32,9 @@ _KEPT: dict[tuple[str, int, int], StageTask] = {}
 class StageProcessor(StatefulProcessor):
     """Hands a partition's rows to its `StageTask`."""
 
-    def __init__(self, bundle: Bundle, run_id: str, level: int, attempt: int = 0) -> None:
-        self._bundle, self._run_id, self._level = bundle, run_id, level
-        self._attempt = attempt
+    def __init__(self, bundle: Bundle, level: int, start: RunStart) -> None:
+        self._bundle, self._level, self._start = bundle, level, start
+        self._run_id = start.run_id
         self._state: MapState | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -56,8 +56,7 @@ class StageProcessor(StatefulProcessor):
         if name not in _KEPT:
             for other in [k for k in _KEPT if k[0] != self._run_id]:
                 _KEPT.pop(other).close()
-            start = RunStart(self._run_id, None, self._attempt)
-            _KEPT[name] = StageTask(plan, self._level, partition, SystemClock(), start)
+            _KEPT[name] = StageTask(plan, self._level, partition, SystemClock(), self._start)
         return _KEPT[name]
 
     def close(self) -> None:

@@ -16,27 +16,37 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.core.checkpointed import checkpointed_function
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
 from penstock.core.dependencies import PythonDependencies
-from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError
+from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError, SavepointError
+from penstock.core.futures import CompletableFuture
 from penstock.core.job import JobPlan
+from penstock.core.recovery import SAVEPOINT_DIR, Recovery
 from penstock.core.restart import RestartStrategy, restart_strategy
 from penstock.core.specs import CollectSpec
+from penstock.runtime.admission import admission, read_by
 from penstock.runtime.driver import BatchOutput, Ledger
+from penstock.runtime.operator_state import RunStart
 from penstock.runtime.state.page import NO_TIMER
+from penstock.savepoint.requests import Request
 from penstock.spark.bundle import make_bundle
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.damage import check_state
 from penstock.spark.dependencies import ship
 from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.frames import frame_vertices, union_stream_frames
+from penstock.spark.frozen_frames import freeze_frames
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.job_thread import JobThread
 from penstock.spark.processor import StageProcessor
 from penstock.spark.rows import SCHEMA, from_arrow
+from penstock.spark.service import Service
 from penstock.spark.session import get_session
+from penstock.spark.start import find_start
+from penstock.spark.state_reader import committed_union_lists
 
 __all__ = ["StreamingJob", "start_streaming"]
 
@@ -57,13 +67,23 @@ class StreamingJob(JobClient):
 
     def __init__(self, plan: JobPlan, conf: Configuration, spark: SparkSession) -> None:
         # configuration
-        self._plan, self._conf, self._spark = plan, conf, spark
-        self._bundle = make_bundle(plan)
+        self._conf, self._spark = conf, spark
+        make_bundle(plan)  # refuses what cannot be sent before anything is claimed
         self._id = uuid.uuid4().hex
         self._clock = SystemClock()
         self._scratch = tempfile.mkdtemp(prefix="penstock-")
-        self._checkpoint = Checkpoint(spark, self._checkpoint_location())
-        self._checkpoint.claim(plan)
+        self._recovery = Recovery.of(conf)
+        start = find_start(
+            spark,
+            Checkpoint(spark, self._checkpoint_location()),
+            plan,
+            self._recovery.savepoint,
+            self._recovery.allow_unclaimed,
+        )
+        self._checkpoint, self._savepoint = start.checkpoint, start.savepoint
+        self._plan = plan = freeze_frames(start.plan, self._checkpoint.root.location, conf)
+        self._bundle = make_bundle(plan)
+        self._admission = admission(plan, conf)
         self._strategy: RestartStrategy = restart_strategy(conf, plan.name)
         # of the job
         self._status = JobStatus.RUNNING
@@ -75,11 +95,18 @@ class StreamingJob(JobClient):
         self._ended_ms = self._started_ms
         self.batches = 0
         self.restarts = 0
+        self._failures, self._last_failure = 0, ""
+        self._halted = threading.Event()
         self._batch_ms: dict[int, int] = {}
+        self._release_ms = 0
+        self._service = Service(spark, self._checkpoint, plan, self._clock)
         # of the current run
         self._control = ControlFile(os.path.join(self._scratch, "control.json"))
+        self._said: dict[str, Any] = {}
         self._query: StreamingQuery | None = None
         self._held_batch = -1
+        self._released: int | None = None
+        self._due_ms: int | None = None
         self._finished = False
         self._stopping = self._cut = False
         self._ran = threading.Event()
@@ -96,15 +123,20 @@ class StreamingJob(JobClient):
             while True:
                 error = self._run_once()
                 if error is None:
-                    self._status = JobStatus.CANCELED if self._stopping and not self._finished else JobStatus.FINISHED
+                    ended = self._finished or self._service.saved or not self._stopping
+                    self._status = JobStatus.FINISHED if ended else JobStatus.CANCELED
                     return
+                self._failures += 1
+                self._last_failure = str(error)
                 delay_ms = self._strategy.next_delay_ms(self._clock.now_ms())
                 if delay_ms is None or self._stopping:
                     raise error
                 self._checkpoint.check_owner()
                 self._status = JobStatus.RESTARTING
                 self.restarts += 1
-                self._clock.sleep_ms(delay_ms)
+                if self._halted.wait(delay_ms / 1000):
+                    self._status = JobStatus.CANCELED
+                    return
                 self._status = JobStatus.RUNNING
         except BaseException as error:
             self._status = JobStatus.FAILED
@@ -120,15 +152,16 @@ class StreamingJob(JobClient):
         for waiting in self._queues.values():
             waiting.put(_END)
         shutil.rmtree(self._scratch, ignore_errors=True)
+        self._service.close()
 
     def _run_once(self) -> PenstockError | None:
         """One run of the query; the error it failed with, if it failed."""
-        self._control.write(stop=self._stopping)
-        run_id = uuid.uuid4().hex
         self._query, self._finished, self._cut = None, False, False
+        self._released = self._due_ms = None
+        self._say()
         self._checkpoint.begin_run()
         try:
-            self._query = self._start(run_id)
+            self._query = self._start(RunStart(uuid.uuid4().hex, self._union_lists(), self.restarts))
             self._watch(self._query)
             failed: Exception | None = self._query.exception()
         except Exception as error:
@@ -148,13 +181,24 @@ class StreamingJob(JobClient):
                 return damage
         return error
 
-    def _start(self, run_id: str) -> StreamingQuery:
+    def _union_lists(self) -> dict[tuple[bytes, str], list[Any]]:
+        """What union lists hold at the start of a run (S3); read only if a function may have one."""
+        plan, commits = self._plan, self._checkpoint.batches("commits")
+        if not any(checkpointed_function(op.spec) for v in plan.vertices for op in v.operators):
+            return {}
+        if commits:
+            return committed_union_lists(self._spark, self._checkpoint, plan.stages, commits[-1])
+        return self._savepoint.union_lists() if self._savepoint is not None else {}
+
+    def _start(self, start: RunStart) -> StreamingQuery:
+        run_id = start.run_id
         source = intake_source(
             IntakeOptions(
                 self._bundle,
                 run_id,
                 os.path.join(self._scratch, "control.json"),
-                self._conf.get_integer("penstock.batch.max-records", 500_000),
+                self._admission.limits(),
+                self._savepoint,
             )
         )
         self._spark.dataSource.register(source)
@@ -163,7 +207,7 @@ class StreamingJob(JobClient):
         self._spark.conf.set("spark.sql.shuffle.partitions", str(self._plan.partitions))
         for level in range(1, self._plan.stages + 1):
             frame = frame.groupBy("label").transformWithStateInPandas(
-                StageProcessor(self._bundle, run_id, level, self.restarts), SCHEMA, "append", "none"
+                StageProcessor(self._bundle, level, start), SCHEMA, "append", "none"
             )
         return (
             frame.writeStream.foreachBatch(self._batch)
@@ -181,6 +225,8 @@ class StreamingJob(JobClient):
                     self._release()
                     self._time_batch(query)
                 idle = not self._ledger.holding
+            if idle:
+                self._heed(query)
             if idle and (self._finished or self._stopping) and self._between_batches(query):
                 self._time_batch(query)
                 query.stop()
@@ -189,6 +235,32 @@ class StreamingJob(JobClient):
                 self._clock.sleep_ms(_POLL_MS)
             elif self._ran.wait(_IDLE_MS / 1000):
                 self._ran.clear()
+
+    def _heed(self, query: StreamingQuery) -> None:
+        """Do what is asked for, once the job stands still between two batches.
+
+        The first batch of a run comes first: it commits what the last one prepared.
+        """
+        if self._released is not None and self._service.heed(
+            self._released, self._finished, lambda: self._between_batches(query)
+        ):
+            self._stopping = True
+        self._say()
+
+    def _say(self) -> None:
+        """Tell the planner: to stop, to hold still for a savepoint, to end all sources; and the next timer."""
+        with self._lock:
+            begun = self._released is not None
+            words = {
+                "stop": self._stopping,
+                "hold": begun and self._service.holds,
+                "drain": begun and self._service.drains,
+                "next_timer_ms": self._due_ms,
+                "limits": self._admission.limits(),
+            }
+            if words != self._said:
+                self._said = words
+                self._control.write(**words)
 
     def _time_batch(self, query: StreamingQuery) -> None:
         """Note how long the last batch took that Spark has reported on; the last thousand are kept (F12)."""
@@ -229,6 +301,7 @@ class StreamingJob(JobClient):
 
     def _batch(self, frame: DataFrame, batch_id: int) -> None:
         """Called by Spark for every batch; the batch runs inside, by the one action here."""
+        begun_ms = self._clock.now_ms()
         with self._lock:
             if self._ledger.holding:
                 self._release()
@@ -240,18 +313,27 @@ class StreamingJob(JobClient):
             self._held_batch = batch_id
             self._ledger.hold(output)
             self._finished = output.finished
+            output.batch_ms = self._clock.now_ms() - begun_ms
             self._note(output)
         self._ran.set()
 
     def _release(self) -> None:
         self._checkpoint.seal(self._held_batch)
+        begun_ms = self._clock.now_ms()
         self._ledger.release()
+        self._release_ms = self._clock.now_ms() - begun_ms
+        if self._released is None:
+            self._checkpoint.forget_predecessors()
+        self._released = self._held_batch
         self.batches += 1
         self._strategy.note_progress()
 
     def _note(self, output: BatchOutput) -> None:
+        assert output.batch_ms is not None
+        self._admission.note(output.batch_ms + self._release_ms, read_by(self._plan, output.metrics))
         due = min((entry["next_timer_ms"] for entry in output.metrics), default=NO_TIMER)
-        self._control.write(stop=self._stopping, next_timer_ms=None if due == NO_TIMER else due)
+        self._due_ms = None if due == NO_TIMER else due
+        self._say()
 
     def _deliver(self, name: str, values: list[Any]) -> None:
         waiting = self._queue(name)
@@ -275,8 +357,22 @@ class StreamingJob(JobClient):
     def stop(self) -> None:
         with self._lock:
             self._stopping = True
-            self._control.write(stop=True)
+            self._say()
+        self._halted.set()
         self._thread.join()
+
+    def ask(self, directory: str | None, stop: bool, drain: bool) -> CompletableFuture[str]:
+        chosen = directory or self._recovery.directory
+        if not chosen:
+            raise SavepointError(
+                f"No directory is given for a savepoint of '{self._plan.name}': pass one, or set {SAVEPOINT_DIR}"
+            )
+        if self._status.is_globally_terminal_state():
+            raise SavepointError(f"The job '{self._plan.name}' has ended ({self._status.name}): no savepoint is taken")
+        path = f"{chosen.rstrip('/')}/savepoint-{self._id[:6]}-{uuid.uuid4().hex[:12]}"
+        future = self._service.inbox.put(Request(path, stop, drain))
+        self._ran.set()
+        return CompletableFuture(future)
 
     def wait(self) -> JobExecutionResult:
         self._thread.join_or_stop(self.stop)
@@ -301,6 +397,10 @@ class StreamingJob(JobClient):
                 "subtasks": self._ledger.book.subtasks(),
                 "batch_ms": list(self._batch_ms.values()),
                 "lost_records": self._ledger.lost_records,
+                "limits": self._admission.limits(),
+                "restarts": self.restarts,
+                "failures": self._failures,
+                "last_failure": self._last_failure,
             }
 
     def results(self, name: str) -> Iterator[Any]:

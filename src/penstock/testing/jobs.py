@@ -32,8 +32,10 @@ def local_job(
     clock: Clock | None = None,
     max_parallelism: int = 128,
     printer: Callable[[str], None] = print,
+    savepoint: str | None = None,
+    allow_unclaimed: bool = False,
 ) -> LocalJob:
-    """The program of an environment, ready to be run batch by batch without a JVM.
+    """The program of an environment, ready to be run batch by batch without a JVM, from a savepoint if one is given.
 
     >>> env = StreamExecutionEnvironment()
     >>> collect(env.from_collection([1, 2, 3]).map(lambda v: v * v), "squares")
@@ -46,4 +48,4 @@ def local_job(
     [1, 4, 9]
     """
     options = PlanOptions(parallelism, max_parallelism, settings=settings or RuntimeSettings())
-    return LocalJob(compile_job(env.get_stream_graph(), options), clock, printer)
+    return LocalJob(compile_job(env.get_stream_graph(), options), clock, printer, savepoint, allow_unclaimed)

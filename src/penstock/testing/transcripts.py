@@ -218,7 +218,8 @@ class Transcript:
 
 def load_transcripts(path: str | Path) -> list[Transcript]:
     """The cases of a file."""
-    data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C, where it was built
+    data = yaml.load(Path(path).read_text(encoding="utf-8"), loader)
     scope: dict[str, Any] = {"__name__": f"transcript_{Path(path).stem}"}
     for module in (*_SCOPE, *_WINDOWS):
         scope.update({n: getattr(module, n) for n in module.__all__})

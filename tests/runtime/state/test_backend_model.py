@@ -13,6 +13,7 @@ from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.handles import PagedListState, PagedMapState, PagedReducingState, PagedValueState
 from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.state.store import MemoryStore
+from tests.effort import examples
 
 KEYS = [*range(30), "a", "b", ("a", 1), None, 2.5]
 keys = st.sampled_from(KEYS)
@@ -202,5 +203,8 @@ class BackendAgainstDicts(RuleBasedStateMachine):
 
 TestBackendAgainstDicts = BackendAgainstDicts.TestCase
 TestBackendAgainstDicts.settings = settings(
-    max_examples=25, stateful_step_count=40, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate]
+    max_examples=examples(25),
+    stateful_step_count=40,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )

@@ -24,6 +24,7 @@ from penstock.datastream.state import (
 )
 from penstock.runtime.state import collections, handles
 from penstock.testing import KeyedOneInputHarness, Snapshot
+from tests.effort import examples
 
 TTL = 100
 SWEPT = TTL + TTL // 4
@@ -199,7 +200,7 @@ def harness(ttl: StateTtlConfig | None, snapshot: Snapshot | None = None, **opti
     return KeyedOneInputHarness(AllKinds(ttl), lambda r: r[0], settings=SMALL, snapshot=snapshot, **options)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(steps, st.booleans(), st.booleans(), st.booleans(), st.integers(1, 3))
 def test_every_read_sees_what_has_not_expired(
     script: list[Any], on_read: bool, on_access_only: bool, every_chunk: bool, pages: int

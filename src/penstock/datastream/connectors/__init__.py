@@ -11,6 +11,8 @@ from penstock.connectors.file_source import (
 )
 from penstock.connectors.hybrid_source import HybridSource, HybridSourceBuilder
 from penstock.connectors.sequences import NumberSequenceSource
+from penstock.connectors.sql.jdbc import JdbcSink
+from penstock.connectors.sql.options import JdbcConnectionOptions, JdbcExecutionOptions
 from penstock.core.sink import DeliveryGuarantee, Sink
 from penstock.core.source import Source
 
@@ -24,6 +26,9 @@ __all__ = [
     "FileSplitAssignerProvider",
     "HybridSource",
     "HybridSourceBuilder",
+    "JdbcConnectionOptions",
+    "JdbcExecutionOptions",
+    "JdbcSink",
     "NumberSequenceSource",
     "OutputFileConfig",
     "RollingPolicy",

@@ -19,9 +19,9 @@ from penstock.core.specs import PatternMatchSpec
 from penstock.runtime.cep.nfa import NEVER, Found, Matching, Nfa
 from penstock.runtime.cep.store import StateEvents
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
-from penstock.runtime.failures import describe, not_iterable, user_failure
-from penstock.runtime.operators.base import Timestamps
-from penstock.runtime.operators.poison import poisoned
+from penstock.runtime.failures import describe, user_failure
+from penstock.runtime.operators.base import Poison, Timestamps
+from penstock.runtime.operators.poison import held_back, poisoned, taken
 from penstock.runtime.operators.process import KeyedOperator
 from penstock.runtime.state.backend import EVENT, PROCESSING
 from penstock.runtime.state.handles import PagedMapState, PagedValueState
@@ -160,15 +160,27 @@ class CepOperator(KeyedOperator):
 
     def _call(self, call: Callable[..., Any], name: str, events: dict[str, list[Any]], stamp: int) -> None:
         self._context.stamp = stamp
+        if self.poison is not None:
+            self.take(self._guarded(self.poison, call, events, stamp), stamp)
+            return
         result = None
         try:
             result = call(events, self._context)
             if result is not None:
                 self.take(result, stamp)
         except Exception as error:
-            if isinstance(error, TypeError) and result is not None and not hasattr(result, "__iter__"):
-                raise not_iterable(self.desc.name, self.desc.uid, name, events, result) from error
-            raise user_failure(self.desc.name, self.desc.uid, name, events, error) from error
+            raise self.failed(name, events, result, error) from error
+
+    def _guarded(
+        self, poison: Poison, call: Callable[..., Any], events: dict[str, list[Any]], stamp: int
+    ) -> Iterable[Any]:
+        """What a match function makes, all of it or nothing (F9)."""
+        try:
+            with held_back(self) as made:
+                return taken(call(events, self._context), self.task.settings.object_reuse, made) or ()
+        except Exception as error:
+            poisoned(poison, events, stamp, error)
+            return ()
 
     # -- time ---------------------------------------------------------------------------------------
 

@@ -105,6 +105,13 @@ class Operator:
     def begin(self) -> None:
         """A batch starts."""
 
+    def resume(self) -> None:
+        """The first batch after a start from a savepoint: what subtasks know of time may have been dealt out anew."""
+
+    def sleeps(self, input_sleeps: bool) -> bool:
+        """Whether the stream behind it is idle; `input_sleeps`: whether the one before it is."""
+        return input_sleeps
+
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         """Take records in order."""
         raise NotImplementedError

@@ -83,9 +83,9 @@ class _Bounded(_Silent):
         self._largest = MIN_TIMESTAMP
 
     def see(self, values: Sequence[Any], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
-        assert timestamps is not None
-        part = timestamps if stop - start == len(timestamps) else timestamps[start:stop]
-        self._largest = max(self._largest, max(part))
+        if timestamps is not None:
+            part = timestamps if stop - start == len(timestamps) else timestamps[start:stop]
+            self._largest = max(self._largest, _largest(part))
         return []
 
     def periodic(self) -> list[int]:
@@ -98,6 +98,15 @@ class _Bounded(_Silent):
 
     def restore(self, state: Any) -> None:
         self._largest = state
+
+
+def _largest(timestamps: Sequence[Any]) -> int:
+    """The largest timestamp; records without one say nothing about time."""
+    try:
+        largest: int = max(MIN_TIMESTAMP, max(timestamps))
+        return largest
+    except TypeError:
+        return max((t for t in timestamps if t is not None), default=MIN_TIMESTAMP)
 
 
 class _Output(WatermarkOutput):

@@ -1,7 +1,8 @@
 """Poison records: an operator that is guarded goes on without the record its function raised on (F9).
 
-Whatever the failing call has yielded is dropped; changes it made to state stay. Timers have no record:
-a failing `on_timer` fails the job. So do mistakes in the program, which every record would meet.
+Whatever the failing call has yielded is dropped; changes it made to state stay. A timer, a window that fires and a
+match have no record of their own: `FailedTimer`, `FailedWindow` and the match's events stand for it. Mistakes in the
+program, which every record would meet, fail the job.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.job import ChainedOperator
+from penstock.core.poison import FailedTimer
 from penstock.core.specs import TransformSpec
 from penstock.runtime.codec import fix
 from penstock.runtime.context import TaskContext
@@ -20,7 +22,7 @@ from penstock.runtime.operators.base import Operator, Poison, Timestamps
 from penstock.runtime.operators.process import Emitter
 from penstock.runtime.operators.transform import FilterOperator, FlatMapOperator
 
-__all__ = ["FunctionGuard", "GuardedFilter", "GuardedFlatMap", "poisoned"]
+__all__ = ["FunctionGuard", "GuardedFilter", "GuardedFlatMap", "held_back", "poisoned", "taken"]
 
 METHODS = ("process_element", "process_element1", "process_element2", "process_broadcast_element")
 
@@ -78,24 +80,29 @@ class FunctionGuard:
         for name in METHODS:
             call = getattr(function, name, None)
             if call is not None:
-                setattr(function, name, self._careful(call))
+                setattr(function, name, self._careful(call, lambda value, ctx: value))
+        timer = getattr(function, "on_timer", None)
+        if timer is not None:
+            function.on_timer = self._careful(timer, lambda stamp, ctx: FailedTimer(ctx.get_current_key(), stamp))
 
-    def _careful(self, call: Callable[..., Any]) -> Callable[..., Any]:
+    def _careful(self, call: Callable[..., Any], record: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+        """The call, with what stands for its record if it fails."""
+
         def careful(value: Any, ctx: Any) -> Any:
             operator = self.operator
             assert operator is not None
             try:
-                with _held(operator) as made:
+                with held_back(operator) as made:
                     return taken(call(value, ctx), operator.task.settings.object_reuse, made)
             except Exception as error:
-                poisoned(operator.poison, value, ctx.timestamp(), error)
+                poisoned(operator.poison, record(value, ctx), ctx.timestamp(), error)
                 return None
 
         return careful
 
 
 @contextmanager
-def _held(operator: Operator) -> Iterator[list[Any]]:
+def held_back(operator: Operator) -> Iterator[list[Any]]:
     """What the call makes: side outputs given to the context meanwhile are put among what it yields."""
     made: list[Any] = []
     if isinstance(operator, Emitter):

@@ -274,33 +274,40 @@ class KeyedProcessOperator(KeyedOperator):
         call, context, limit = getattr(self._function, method), self._context, self._limit
         backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
         out, times = self._values, self._times
-        value = result = context.stamp = None
-        stamped, immutable = timestamps is not None, IMMUTABLE
+        value = result = context.stamp = stamp = None
+        stamps = iter(timestamps) if timestamps is not None else None
+        immutable: frozenset[type] = IMMUTABLE
+        plain: type = int
         try:
-            for value, stamp, key, page in zip(values, timestamps or repeat(None), keys, pages, strict=False):
+            for value, key, page in zip(values, keys, pages, strict=False):
                 backend.key = key
                 backend.page = page
-                if stamped:
-                    context.stamp = stamp
+                if stamps is not None:
+                    context.stamp = stamp = next(stamps)
                 result = call(value, context)
                 if result is None:
                     continue
+                several = False
                 for record in result:
-                    # tuples of scalars, the commonest records, without a call
+                    # the records that came in are few; what one call makes of one may be many
+                    if several and len(out) >= limit:
+                        self.flush_main()
+                        out, times = self._values, self._times
+                    several = True
+                    # tuples of scalars, the commonest records, without a call; most items are of one class
                     if record.__class__ is tuple:
                         for item in record:
-                            if item.__class__ not in immutable:
-                                self.take_one(record, stamp)
-                                break
+                            if item.__class__ is not plain:
+                                if item.__class__ not in immutable:
+                                    self.take_one(record, stamp)
+                                    break
+                                plain = item.__class__
                         else:
                             out.append(record)
-                            if stamped:
+                            if stamps is not None:
                                 times.append(stamp)
                     else:
                         self.take_one(record, stamp)
-                    if len(out) >= limit:
-                        self.flush_main()
-                        out, times = self._values, self._times
         except Exception as error:
             raise self.failed(method, value, result, error) from error
         self.flush()

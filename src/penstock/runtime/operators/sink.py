@@ -12,10 +12,10 @@ from penstock.core.specs import CollectSpec, SinkSpec
 from penstock.runtime.chunk import COLLECTED, COMMITTABLES, DRIVER, PENDING, ChunkRow, Payload, encode_payload
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext
-from penstock.runtime.failures import user_failure
+from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.operators.base import Operator, Poison, Timestamps
 
-__all__ = ["CollectOperator", "SinkOperator"]
+__all__ = ["CollectOperator", "SinkOperator", "committables"]
 
 
 class SinkOperator(Operator):
@@ -23,28 +23,32 @@ class SinkOperator(Operator):
 
     The winning state names the winning transactions: after a restart the first batch sends the
     committables of the last durable one back to the driver, which commits them again, idempotently.
+    Batches whose number is not higher than that of the last prepared one were counted anew: a new generation.
     """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
-        assert isinstance(desc.spec, SinkSpec)
-        # configuration
-        self._sink = desc.spec.sink
         # not checkpointed
         self._writer: SinkWriter | None = None
         # checkpointed
         self._committables: list[Any] = []
+        self._generation = ""
+        self._last_batch = -1
 
     def restore(self, state: Any) -> None:
-        self._committables = state
+        if isinstance(state, list):  # from a savepoint, or from before there were generations
+            state = (state, "", -1)
+        self._committables, self._generation, self._last_batch = state
 
     def snapshot(self) -> Any:
-        return self._committables or None
+        return (self._committables, self._generation, self._last_batch) if self._generation else None
 
     def begin(self) -> None:
         if self.task.new_run and self._committables:
             self._send(PENDING)
         self._committables = []
+        if self._generation and self.task.batch.batch_id <= self._last_batch:
+            self._generation, self._last_batch = self.task.batch.run_id, -1
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         if self.poison is not None:
@@ -73,25 +77,41 @@ class SinkOperator(Operator):
     def _open_writer(self) -> SinkWriter:
         if self._writer is None:
             task = self.task
-            self._writer = self._sink.create_writer(
-                WriterInitContext(
-                    task.subtask,
-                    task.parallelism,
-                    task.batch.batch_id,
-                    task.attempt_id,
-                    task.batch.processing_time_ms,
-                )
+            context = WriterInitContext(
+                task.subtask,
+                task.parallelism,
+                task.batch.batch_id,
+                task.attempt_id,
+                task.batch.processing_time_ms,
+                self.desc.uid,
+                self._generation or task.batch.run_id,
             )
+            self._writer = self.create_writer(context)
         return self._writer
+
+    def create_writer(self, context: WriterInitContext) -> SinkWriter:
+        """A writer for this batch."""
+        assert isinstance(self.desc.spec, SinkSpec)
+        return self.desc.spec.sink.create_writer(context)
 
     def end(self) -> None:
         if self._writer is not None:
-            self._writer.flush()
-            self._committables = list(self._writer.prepare_commit())
-            self._writer.close()
+            try:
+                self._committables = self._prepare(self._writer)
+            except Exception as error:
+                raise user_failure(self.desc.name, self.desc.uid, "Preparing a commit", NO_RECORD, error) from error
             self._writer = None
         if self._committables:
+            self._generation = self._generation or self.task.batch.run_id
+            self._last_batch = self.task.batch.batch_id
             self._send(COMMITTABLES)
+
+    @staticmethod
+    def _prepare(writer: SinkWriter) -> list[Any]:
+        writer.flush()
+        prepared = list(writer.prepare_commit())
+        writer.close()
+        return prepared
 
     def close(self) -> None:
         if self._writer is not None:
@@ -101,6 +121,12 @@ class SinkOperator(Operator):
     def _send(self, kind: int) -> None:
         payload = dumps((self.desc.uid, self.task.subtask, self._committables))
         self.task.send(ChunkRow(self.task.partition, DRIVER, self.task.vertex_id, 0, kind, payload))
+
+
+def committables(state: Any) -> list[Any]:
+    """What a sink's state holds for the driver."""
+    found: list[Any] = state if isinstance(state, list) else state[0]
+    return found
 
 
 class CollectOperator(Operator):

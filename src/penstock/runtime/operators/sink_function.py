@@ -1,4 +1,4 @@
-"""`SinkFunction`: called for each record as it comes, at-least-once."""
+"""`SinkFunction`: called for each record as it comes, at-least-once or within transactions."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Any
 from penstock.core.clock import Clock
 from penstock.core.job import ChainedOperator
 from penstock.core.rich import RichFunction
+from penstock.core.sink import SinkWriter, WriterInitContext
 from penstock.core.sink_function import SinkFunction
 from penstock.core.specs import FunctionSinkSpec
 from penstock.core.time import MAX_WATERMARK
+from penstock.core.transactions import TwoPhaseCommitSinkFunction
 from penstock.core.watermark import Watermark
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import NO_RECORD, last_taken, user_failure
 from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.sink import SinkOperator
 
-__all__ = ["FunctionSinkOperator"]
+__all__ = ["FunctionSinkOperator", "TransactionOperator", "function_sink"]
 
 
 class _Context(SinkFunction.Context):
@@ -37,6 +40,44 @@ class _Context(SinkFunction.Context):
         return self.time
 
 
+def function_sink(desc: ChainedOperator, task: TaskContext) -> Operator:
+    """The operator for what was given to `add_sink`."""
+    assert isinstance(desc.spec, FunctionSinkSpec)
+    if isinstance(desc.spec.function, TwoPhaseCommitSinkFunction):
+        return TransactionOperator(desc, task)
+    return FunctionSinkOperator(desc, task)
+
+
+class _Life:
+    """What all sink functions have besides records: they are opened, hear of time, and finish."""
+
+    def __init__(self, function: SinkFunction | None, desc: ChainedOperator, task: TaskContext) -> None:
+        self._function, self._desc, self._task = function, desc, task
+
+    def open(self) -> None:
+        if self._function is None:
+            return
+        context = LiveRuntimeContext(self._task, self._desc, keyed=False)
+        if isinstance(self._function, RichFunction):
+            self._function.set_runtime_context(context)
+        self._function.open(context)
+
+    def watermark(self, timestamp: int) -> None:
+        if self._function is None:
+            return
+        try:
+            self._function.write_watermark(Watermark(timestamp))
+            if timestamp == MAX_WATERMARK:
+                self._function.finish()
+        except Exception as error:
+            doing = "finish()" if timestamp == MAX_WATERMARK else "write_watermark()"
+            raise user_failure(self._desc.name, self._desc.uid, doing, NO_RECORD, error) from error
+
+    def close(self) -> None:
+        if self._function is not None:
+            self._function.close()
+
+
 class FunctionSinkOperator(Operator):
     """A `SinkFunction`, or a plain function that is given the record alone."""
 
@@ -47,14 +88,10 @@ class FunctionSinkOperator(Operator):
         self._function: SinkFunction | None = function if isinstance(function, SinkFunction) else None
         self._plain: Callable[[Any], Any] = function
         self._context = _Context(task.clock)
+        self._life = _Life(self._function, desc, task)
 
     def open(self) -> None:
-        if self._function is None:
-            return
-        context = LiveRuntimeContext(self.task, self.desc, keyed=False)
-        if isinstance(self._function, RichFunction):
-            self._function.set_runtime_context(context)
-        self._function.open(context)
+        self._life.open()
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         rest = iter(values)
@@ -65,7 +102,9 @@ class FunctionSinkOperator(Operator):
             else:
                 self._invoke(self._function.invoke, rest, timestamps)
         except Exception as error:
-            raise self._failed("The sink function", last_taken(values, rest), error) from error
+            raise user_failure(
+                self.desc.name, self.desc.uid, "The sink function", last_taken(values, rest), error
+            ) from error
 
     def _invoke(self, invoke: Callable[..., None], values: Any, timestamps: Timestamps) -> None:
         context = self._context
@@ -82,19 +121,54 @@ class FunctionSinkOperator(Operator):
 
     def watermark(self, timestamp: int) -> None:
         super().watermark(timestamp)
-        if self._function is None:
-            return
-        try:
-            self._function.write_watermark(Watermark(timestamp))
-            if timestamp == MAX_WATERMARK:
-                self._function.finish()
-        except Exception as error:
-            doing = "finish()" if timestamp == MAX_WATERMARK else "write_watermark()"
-            raise self._failed(doing, NO_RECORD, error) from error
-
-    def _failed(self, doing: str, record: Any, error: Exception) -> Exception:
-        return user_failure(self.desc.name, self.desc.uid, doing, record, error)
+        self._life.watermark(timestamp)
 
     def close(self) -> None:
-        if self._function is not None:
-            self._function.close()
+        self._life.close()
+
+
+class TransactionOperator(SinkOperator):
+    """A `TwoPhaseCommitSinkFunction`: its transactions are the committables."""
+
+    def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
+        super().__init__(desc, task)
+        assert isinstance(desc.spec, FunctionSinkSpec)
+        self._function: TwoPhaseCommitSinkFunction = desc.spec.function
+        self._life = _Life(self._function, desc, task)
+
+    def open(self) -> None:
+        self._life.open()
+
+    def create_writer(self, context: WriterInitContext) -> SinkWriter:
+        return _Transaction(self._function, _Context(self.task.clock), self)
+
+    def watermark(self, timestamp: int) -> None:
+        super().watermark(timestamp)
+        self._life.watermark(timestamp)
+
+    def close(self) -> None:
+        super().close()
+        self._life.close()
+
+
+class _Transaction(SinkWriter):
+    """One transaction of the function."""
+
+    def __init__(self, function: TwoPhaseCommitSinkFunction, context: _Context, operator: Operator) -> None:
+        self._function, self._context, self._operator = function, context, operator
+        self._handle = function.begin_transaction()
+        self._prepared = False
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        self._context.time = timestamp
+        self._context.watermark = self._operator.current_watermark
+        self._function.invoke(self._handle, value, self._context)
+
+    def prepare_commit(self) -> list[Any]:
+        self._function.pre_commit(self._handle)
+        self._prepared = True
+        return [self._handle]
+
+    def close(self) -> None:
+        if not self._prepared:
+            self._function.abort(self._handle)

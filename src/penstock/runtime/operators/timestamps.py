@@ -100,6 +100,13 @@ class TimestampsOperator(Operator):
             if watch.active_ms is None and self._idle_ms is not None:
                 watch.active_ms = self.task.batch.processing_time_ms
 
+    def resume(self) -> None:
+        for move in self._valve.settle():
+            self._forward(move)
+
+    def sleeps(self, input_sleeps: bool) -> bool:
+        return self._valve.asleep
+
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         stamped: Timestamps
         try:
@@ -219,8 +226,8 @@ class TimestampsOperator(Operator):
             return [self.task.batch.processing_time_ms] * len(values)
         if self._extract is not None:
             stamped = self._extracted(self._extract, values, timestamps)
-        elif self._needs_stamps:
-            stamped = list(timestamps) if timestamps is not None else [None] * len(values)
+        elif self._needs_stamps and timestamps is not None:
+            stamped = list(timestamps)
         else:
             return timestamps
         if set(map(type, stamped)) != {int} or min(stamped) < MIN_TIMESTAMP or max(stamped) >= MAX_TIMESTAMP:
@@ -236,9 +243,9 @@ class TimestampsOperator(Operator):
             record = last_taken(values, rest)
             raise user_failure(self.desc.name, self.desc.uid, "The timestamp assigner", record, error) from error
 
-    def _sift(self, poison: Poison, values: list[Any], timestamps: Timestamps) -> tuple[list[Any], list[int]]:
+    def _sift(self, poison: Poison, values: list[Any], timestamps: Timestamps) -> tuple[list[Any], list[Any]]:
         """The records that can be given a timestamp; the others are put aside (F9)."""
-        kept: list[tuple[Any, int]] = []
+        kept: list[tuple[Any, int | None]] = []
         for value, old in zip(values, timestamps or repeat(None), strict=False):
             try:
                 kept.append((value, self._checked(self._extract(value, old) if self._extract else old, value)))
@@ -246,14 +253,14 @@ class TimestampsOperator(Operator):
                 poison.take(value, old, error)
         return [value for value, _ in kept], [stamp for _, stamp in kept]
 
-    def _checked(self, timestamp: Any, value: Any) -> int:
+    def _checked(self, timestamp: Any, value: Any) -> int | None:
+        """A timestamp as it must be; a record that had none keeps none where the strategy has no assigner."""
+        if timestamp is None and self._extract is None:
+            return None
         index = getattr(timestamp, "__index__", None)
         if index is None or isinstance(timestamp, bool):
             found = f"{describe(timestamp)} ({type(timestamp).__name__})"
-            hint = "return milliseconds since the epoch as an int"
-            if timestamp is None and self._extract is None:
-                hint = "the source attaches none: give the strategy a timestamp assigner"
-            raise self._refused(value, found, hint)
+            raise self._refused(value, found, "return milliseconds since the epoch as an int")
         whole = int(index())
         if not MIN_TIMESTAMP <= whole < MAX_TIMESTAMP:
             raise self._refused(value, str(whole), "it must fit in 64 bits; is it in milliseconds?")

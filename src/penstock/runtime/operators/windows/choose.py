@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import WindowSpec
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.windows.aligned import AlignedWindowOperator, is_aligned
+from penstock.runtime.operators.windows.guarded import guarded, guarded_functions
 from penstock.runtime.operators.windows.operator import WindowOperator
 from penstock.runtime.operators.windows.panes import PaneWindowOperator, shares_panes
 from penstock.runtime.operators.windows.sessions import SessionWindowOperator, are_sessions
 
-__all__ = ["window_operator"]
+__all__ = ["guarded_window_operator", "window_class", "window_operator"]
+
+
+def window_class(spec: WindowSpec) -> type[WindowOperator]:
+    """The general one, unless a shorter way gives the same. They lay out their state in ways of their own."""
+    if shares_panes(spec):
+        return PaneWindowOperator
+    if are_sessions(spec):
+        return SessionWindowOperator
+    return AlignedWindowOperator if is_aligned(spec) else WindowOperator
 
 
 def window_operator(desc: ChainedOperator, task: TaskContext) -> WindowOperator:
-    """The general one, unless a shorter way gives the same."""
+    """The live operator of a window spec."""
     assert isinstance(desc.spec, WindowSpec)
-    if shares_panes(desc.spec):
-        return PaneWindowOperator(desc, task)
-    if are_sessions(desc.spec):
-        return SessionWindowOperator(desc, task)
-    return AlignedWindowOperator(desc, task) if is_aligned(desc.spec) else WindowOperator(desc, task)
+    return window_class(desc.spec)(desc, task)
+
+
+def guarded_window_operator(desc: ChainedOperator, task: TaskContext) -> WindowOperator:
+    """The same one, with the same state, that goes on without what a function raises on (F9)."""
+    assert isinstance(desc.spec, WindowSpec)
+    kind: Any = window_class(desc.spec)
+    made: WindowOperator = guarded(kind)(guarded_functions(desc), task)
+    return made

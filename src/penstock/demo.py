@@ -2,23 +2,32 @@
 
 Clicks of a web shop come in, a little out of order. Every five seconds of event time the most viewed
 items of the last minute are ranked; a user who clicks much too fast, or whose login fails again and
-again, raises an alert. Run it with `make demo`; run it again and it goes on where it stopped.
+again, raises an alert. Run it with `penstock demo`; run it again and it goes on where it stopped.
+A program like any user's: it knows the public names only.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import statistics
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from penstock.common import Configuration, Duration, JobClient, JobExecutionResult, JobStatus, Types, WatermarkStrategy
 from penstock.common.errors import CheckpointError, PenstockError
-from penstock.datastream import DataStream, KeyedProcessFunction, OutputTag, Source, StreamExecutionEnvironment
+from penstock.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    OutputTag,
+    RuntimeContext,
+    Source,
+    StreamExecutionEnvironment,
+)
 from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.state import ListStateDescriptor, MapStateDescriptor
 
@@ -144,23 +153,23 @@ def pane_end(timestamp_ms: int) -> int:
 class Guard(KeyedProcessFunction):
     """By user: lets views pass, and sends an alert to the side when an action reaches its limit within a pane."""
 
-    def open(self, runtime_context):
+    def open(self, runtime_context: RuntimeContext) -> None:
         self.counts = runtime_context.get_map_state(
             MapStateDescriptor("counts", Types.PICKLED_BYTE_ARRAY(), Types.INT())
         )
 
-    def process_element(self, click, ctx):
+    def process_element(self, click: Click, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
         if click.action == VIEW:
             yield click
         if click.action in LIMITS:
-            end_ms = pane_end(ctx.timestamp())
+            end_ms = pane_end(click.at_ms)
             count = (self.counts.get((click.action, end_ms)) or 0) + 1
             self.counts.put((click.action, end_ms), count)
             ctx.timer_service().register_event_time_timer(end_ms - 1)
             if count == LIMITS[click.action]:
                 yield ALERTS, Alert(click.user, click.action, end_ms)
 
-    def on_timer(self, timestamp, ctx):
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> None:
         for action in LIMITS:
             self.counts.remove((action, timestamp + 1))
 
@@ -168,15 +177,15 @@ class Guard(KeyedProcessFunction):
 class CountViews(KeyedProcessFunction):
     """By item: counts views per pane and, whenever a pane ends, tells how many the last minute had."""
 
-    def open(self, runtime_context):
+    def open(self, runtime_context: RuntimeContext) -> None:
         self.panes = runtime_context.get_map_state(MapStateDescriptor("panes", Types.LONG(), Types.INT()))
 
-    def process_element(self, click, ctx):
-        end_ms = pane_end(ctx.timestamp())
+    def process_element(self, click: Click, ctx: KeyedProcessFunction.Context) -> None:
+        end_ms = pane_end(click.at_ms)
         self.panes.put(end_ms, (self.panes.get(end_ms) or 0) + 1)
         ctx.timer_service().register_event_time_timer(end_ms - 1)
 
-    def on_timer(self, timestamp, ctx):
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[ItemViews]:
         end_ms = timestamp + 1
         panes = dict(self.panes.items())
         for old in [pane for pane in panes if pane <= end_ms - WINDOW_MS]:
@@ -192,21 +201,21 @@ class CountViews(KeyedProcessFunction):
 class Rank(KeyedProcessFunction):
     """By window: gathers the items' counts and ranks them once all are there."""
 
-    def open(self, runtime_context):
+    def open(self, runtime_context: RuntimeContext) -> None:
         self.items = runtime_context.get_list_state(ListStateDescriptor("items", Types.PICKLED_BYTE_ARRAY()))
 
-    def process_element(self, counted, ctx):
+    def process_element(self, counted: ItemViews, ctx: KeyedProcessFunction.Context) -> None:
         self.items.add((counted.item, counted.views))
         ctx.timer_service().register_event_time_timer(counted.end_ms - 1)
 
-    def on_timer(self, timestamp, ctx):
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[HotItems]:
         items = list(self.items.get())
         self.items.clear()
         top = sorted(items, key=lambda pair: (-pair[1], pair[0]))[:TOP]
         yield HotItems(timestamp + 1, sum(views for _, views in items), tuple(top))
 
 
-def guarded(env: StreamExecutionEnvironment, clicks: Source) -> tuple[DataStream, DataStream]:
+def guarded(env: StreamExecutionEnvironment, clicks: Source) -> tuple[DataStream[Click], DataStream[Alert]]:
     """Views, and the alerts that were raised on the way."""
     event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(DELAY_MS))
     event_time = event_time.with_timestamp_assigner(lambda click, _: click.at_ms)
@@ -215,25 +224,28 @@ def guarded(env: StreamExecutionEnvironment, clicks: Source) -> tuple[DataStream
     return views, views.get_side_output(ALERTS)
 
 
-def hot_items(views: DataStream) -> DataStream:
+def hot_items(views: DataStream[Click]) -> DataStream[HotItems]:
     """The most viewed items of the last minute, every five seconds."""
     counted = views.key_by(lambda click: click.item).process(CountViews()).name("count views").uid("count-views")
-    return counted.key_by(lambda views: views.end_ms).process(Rank()).name("rank").uid("rank").set_parallelism(1)
+    ranked: DataStream[HotItems] = counted.key_by(lambda views: views.end_ms).process(Rank()).name("rank").uid("rank")
+    ranked.set_parallelism(1)
+    return ranked
 
 
 # -- running it -------------------------------------------------------------------------------------------
 
 
-def main(arguments: list[str] | None = None) -> int:
-    args = _arguments(arguments)
-    folder = _folder(args)
-    if args.fresh and (folder / "penstock" / "job.json").exists():
+def play(
+    seconds: float | None, rate: int = CLICKS_PER_SECOND, checkpoint: str | None = None, fresh: bool = False
+) -> int:
+    """Run the demo for a time, or until Ctrl-C; the exit code."""
+    folder = _folder(checkpoint, rate)
+    if fresh and (folder / "penstock" / "job.json").exists():
         shutil.rmtree(folder)
-    print(_styled("1", f"Clicks of a web shop, {args.rate:,} a second, on an embedded Spark."))
+    print(_styled("1", f"Clicks of a web shop, {rate:,} a second, on an embedded Spark."))
     print(_opening(folder), flush=True)
     try:
-        client = _start(folder, args.rate)
-        result = _run_for(client, None if args.forever else args.seconds, folder)
+        result = _run_for(_start(folder, rate), seconds, folder)
     except PenstockError as error:
         print(f"{error}\n(--fresh starts over)" if isinstance(error, CheckpointError) else error)
         return 1
@@ -244,20 +256,10 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _arguments(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Hot items and alerts over a live click stream.")
-    parser.add_argument("--seconds", type=float, default=50, metavar="N", help="how long to run (default: 50)")
-    parser.add_argument("--forever", action="store_true", help="run until Ctrl-C")
-    parser.add_argument("--fresh", action="store_true", help="start over instead of going on where it stopped")
-    parser.add_argument("--rate", type=int, default=CLICKS_PER_SECOND, metavar="N", help="clicks a second")
-    parser.add_argument("--checkpoint", metavar="DIR", help="where progress is kept (default: .penstock/demo)")
-    return parser.parse_args(arguments)
-
-
-def _folder(args: argparse.Namespace) -> Path:
+def _folder(checkpoint: str | None, rate: int) -> Path:
     """Event time follows from index and rate, so another rate is another stream."""
-    name = "demo" if args.rate == CLICKS_PER_SECOND else f"demo-{args.rate}"
-    return Path(args.checkpoint or f".penstock/{name}")
+    name = "demo" if rate == CLICKS_PER_SECOND else f"demo-{rate}"
+    return Path(checkpoint or f".penstock/{name}")
 
 
 def _last_batch(folder: Path) -> int:
@@ -313,7 +315,7 @@ def _summary(result: JobExecutionResult, folder: Path) -> str:
 
 
 def _median(result: JobExecutionResult) -> float:
-    return statistics.median(result.metrics["batch_ms"] or [0]) / 1000
+    return float(statistics.median(result.metrics["batch_ms"] or [0])) / 1000
 
 
 def _clock(at_ms: int) -> str:
@@ -325,7 +327,3 @@ def _styled(code: str, text: str) -> str:
 
 
 BAR = "█" if (sys.stdout.encoding or "").lower().startswith("utf") else "#"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,78 @@
+"""What every command on a job takes, and how it reaches the program."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+__all__ = ["PASS_ON", "given", "job_options", "settings"]
+
+PASS_ON = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
+
+
+def _setting(_: click.Context, __: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    """`k=v` pairs as a dict."""
+    bad = [value for value in values if not value.partition("=")[0].strip() or "=" not in value]
+    if bad:
+        raise click.BadParameter(f"{bad[0]!r} is not of the form key=value")
+    return {key.strip(): text for key, _, text in (value.partition("=") for value in values)}
+
+
+def job_options(command: Any) -> Any:
+    """The job, its arguments, and the options that become settings."""
+    options = (
+        click.argument("job", type=click.Path()),
+        click.argument("args", nargs=-1, type=click.UNPROCESSED, metavar="[JOB ARGS]..."),
+        click.option(
+            "-p", "--parallelism", type=click.IntRange(1), help="Subtasks of operators that do not say; default: cores."
+        ),
+        click.option("--master", metavar="URL", help="The Spark cluster, e.g. spark://host:7077; default: embedded."),
+        click.option(
+            "--checkpoint",
+            metavar="DIR",
+            type=click.Path(),
+            help="Where progress is kept; a job started again goes on there.",
+        ),
+        click.option("--conf", multiple=True, metavar="KEY=VALUE", callback=_setting, help="A setting; repeatable."),
+        click.option(
+            "--host",
+            type=click.Choice(["local", "bounded", "streaming"]),
+            help="What runs the job; default: bounded if all its input is, else streaming.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def given(
+    parallelism: int | None, master: str | None, checkpoint: str | None, conf: dict[str, str], host: str | None
+) -> dict[str, str]:
+    """Settings that were said on the command line; options of their own are stronger than --conf."""
+    said = {
+        "parallelism.default": str(parallelism) if parallelism else None,
+        "spark.master": master,
+        "execution.checkpointing.dir": checkpoint,
+        "penstock.host": host,
+    }
+    return {**conf, **{key: value for key, value in said.items() if value is not None}}
+
+
+@contextmanager
+def settings(said: dict[str, str]) -> Iterator[None]:
+    """Hand settings to the program through its environment."""
+    from penstock.launch import CONF_VARIABLE
+
+    before = os.environ.get(CONF_VARIABLE)
+    os.environ[CONF_VARIABLE] = json.dumps({**json.loads(before or "{}"), **said})
+    try:
+        yield
+    finally:
+        os.environ.pop(CONF_VARIABLE)
+        if before is not None:
+            os.environ[CONF_VARIABLE] = before

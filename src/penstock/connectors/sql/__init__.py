@@ -1,0 +1,1 @@
+"""SQL databases: statements, dialects, and the sink."""

@@ -1,0 +1,174 @@
+"""What differs between databases: how they are reached, and how values are given to them."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import os
+import sqlite3
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+from urllib.parse import parse_qsl, quote, urlencode
+
+from penstock.core.errors import ProgramError
+
+__all__ = ["Dialect", "PostgreSql", "Sqlite", "dialect_of"]
+
+
+@dataclass(frozen=True)
+class Dialect(ABC):
+    """A database, picklable: made from a JDBC address, on the driver; connected to there and in workers."""
+
+    driver_name: ClassVar[str]
+    mark: ClassVar[str] = "?"
+
+    @abstractmethod
+    def check(self) -> None:
+        """Refuse if what is needed to reach the database is not installed."""
+
+    @abstractmethod
+    def connect(self) -> Any:
+        """A DB-API connection; nothing is committed by itself."""
+
+    @abstractmethod
+    def begin(self, connection: Any) -> None:
+        """Start a transaction that is going to write."""
+
+    @abstractmethod
+    def may_pass(self, error: Exception) -> bool:
+        """Whether another try, on another connection, may succeed."""
+
+    def adapt(self, value: Any) -> Any:
+        """A value as the driver takes it."""
+        return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+
+
+# -- SQLite ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sqlite(Dialect):
+    """A database in a file, by Python's own driver. Driver and workers must see the same file.
+
+    >>> Sqlite("/tmp/x.db").adapt(datetime.datetime(2024, 5, 6, 7, 8, 9))
+    '2024-05-06 07:08:09'
+    """
+
+    path: str
+    driver_name: ClassVar[str] = "org.sqlite.JDBC"
+
+    def check(self) -> None:
+        """The driver comes with Python."""
+
+    def connect(self) -> Any:
+        return sqlite3.connect(self.path, timeout=60.0, isolation_level=None, check_same_thread=False)
+
+    def begin(self, connection: Any) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+
+    def may_pass(self, error: Exception) -> bool:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR)
+
+    def adapt(self, value: Any) -> Any:
+        value = super().adapt(value)
+        if isinstance(value, bool):
+            return int(value)
+        if isinstance(value, decimal.Decimal):
+            return str(value)
+        if isinstance(value, datetime.datetime):
+            return value.isoformat(" ")
+        if isinstance(value, datetime.date | datetime.time):
+            return value.isoformat()
+        return value
+
+
+def _sqlite(rest: str, url: str) -> Dialect:
+    if not rest or rest.startswith(":memory:"):
+        raise ProgramError(f"{url!r} names no file: a database in memory is not seen by the workers")
+    return Sqlite(os.path.abspath(rest))
+
+
+# -- PostgreSQL --------------------------------------------------------------------------------------------
+
+_PARAMETERS = {
+    "user": "user",
+    "password": "password",
+    "sslmode": "sslmode",
+    "sslrootcert": "sslrootcert",
+    "sslcert": "sslcert",
+    "sslkey": "sslkey",
+    "connectTimeout": "connect_timeout",
+    "ApplicationName": "application_name",
+    "targetServerType": "target_session_attrs",
+    "options": "options",
+}
+_SERVERS = {"any": "any", "primary": "read-write", "master": "read-write", "secondary": "standby"}
+
+
+@dataclass(frozen=True)
+class PostgreSql(Dialect):
+    """PostgreSQL by psycopg 3: `pip install 'penstock[postgres]'`."""
+
+    address: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    driver_name: ClassVar[str] = "org.postgresql.Driver"
+    mark: ClassVar[str] = "%s"
+
+    def check(self) -> None:
+        try:
+            import psycopg  # noqa: F401
+        except ImportError as error:
+            raise ProgramError(
+                f"jdbc:postgresql needs psycopg ({error}): pip install 'penstock[postgres]', on the workers too"
+            ) from error
+
+    def connect(self) -> Any:
+        import psycopg
+
+        return psycopg.connect(self.address, user=self.user, password=self.password)  # None: as the address says
+
+    def begin(self, connection: Any) -> None:
+        """The driver does so with the first statement."""
+
+    def may_pass(self, error: Exception) -> bool:
+        import psycopg
+
+        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+
+
+def _postgresql(rest: str, url: str, user: str | None, password: str | None) -> Dialect:
+    place, _, query = rest.partition("?")
+    if not place.startswith("//"):
+        place = f"//localhost/{quote(place)}"
+    return PostgreSql(f"postgresql:{place}{_query(query, url)}", user, password)
+
+
+def _query(query: str, url: str) -> str:
+    """Parameters under the names of PostgreSQL's own library."""
+    given: dict[str, str] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name == "currentSchema":
+            given["options"] = f"-csearch_path={value}"
+        elif name in _PARAMETERS:
+            given[_PARAMETERS[name]] = _SERVERS.get(value, value) if name == "targetServerType" else value
+        else:
+            known = ", ".join(sorted({*_PARAMETERS, "currentSchema"}))
+            raise ProgramError(f"{url!r}: the parameter {name!r} is not known here, only {known}")
+    return f"?{urlencode(given, quote_via=quote)}" if given else ""
+
+
+def dialect_of(url: str, user: str | None = None, password: str | None = None) -> Dialect:
+    """The database behind a JDBC address.
+
+    >>> dialect_of("jdbc:postgresql://db:5432/shop?currentSchema=sales", "me")
+    PostgreSql(address='postgresql://db:5432/shop?options=-csearch_path%3Dsales', user='me')
+    """
+    scheme, _, rest = url.removeprefix("jdbc:").partition(":")
+    if url.startswith("jdbc:") and scheme == "sqlite":
+        return _sqlite(rest, url)
+    if url.startswith("jdbc:") and scheme == "postgresql":
+        return _postgresql(rest, url, user, password)
+    raise ProgramError(f"{url!r} is no database known here: use jdbc:postgresql://host:port/name or jdbc:sqlite:/file")

@@ -1,0 +1,188 @@
+"""Which jobs run: each has a file in a folder of its user, and one beside its checkpoint.
+
+Whoever wants something of a running job finds it here and writes to its mailbox (`core/mailbox.py`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from urllib.parse import urlparse
+
+from penstock.core.errors import JobNotFoundError
+
+__all__ = [
+    "RunningJob",
+    "announce",
+    "announcements",
+    "find_job",
+    "jobs_folder",
+    "local_path",
+    "process_mark",
+    "withdraw",
+]
+
+_BESIDE = "penstock/running.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """A job as other processes see it. `mark` tells its process from a later one with the same number.
+
+    >>> job = RunningJob("5f1a", "words", os.getpid(), process_mark(os.getpid()), socket.gethostname())
+    >>> job.alive
+    True
+    """
+
+    job_id: str
+    name: str
+    pid: int
+    mark: str
+    machine: str
+    started_ms: int = 0
+    status: str = "RUNNING"
+    engine: str = "streaming"
+    script: str = ""
+    checkpoint: str = ""
+    mailbox: str = ""
+
+    @property
+    def here(self) -> bool:
+        """Whether it runs on this machine."""
+        return self.machine == socket.gethostname()
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process still runs; of another machine's nothing is known, so it counts as alive."""
+        return not self.here or (_exists(self.pid) and process_mark(self.pid) == self.mark)
+
+    @property
+    def short_id(self) -> str:
+        return self.job_id[:8]
+
+
+def jobs_folder() -> Path:
+    """Where the jobs of this user are listed: `PENSTOCK_STATE_DIR`, else under the user's state directory."""
+    given = os.environ.get("PENSTOCK_STATE_DIR")
+    if given:
+        return Path(given) / "jobs"
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "penstock" / "jobs"
+
+
+def process_mark(pid: int) -> str:
+    """When the process began, as the system counts it; empty where that cannot be asked."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def local_path(location: str) -> Path | None:
+    """A checkpoint's folder if this machine's file system holds it.
+
+    >>> local_path("file:/data/c"), local_path("hdfs://h/c")
+    (PosixPath('/data/c'), None)
+    """
+    if not location:
+        return None
+    scheme = urlparse(location).scheme
+    if scheme not in ("", "file"):
+        return None
+    return Path(urlparse(location).path if scheme else location).absolute()
+
+
+# -- writing ------------------------------------------------------------------------------------------------
+
+
+def announce(job: RunningJob) -> None:
+    """List a job, or list it anew after a change. OSError if the folder cannot be written."""
+    text = json.dumps(asdict(job), indent=2)
+    for place in _places(job):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        temporary = place.with_suffix(f".{job.pid}.tmp")
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, place)
+
+
+def withdraw(job: RunningJob) -> None:
+    """Take a job off the list; a successor on the same checkpoint stays."""
+    for place in _places(job):
+        found = _read(place)
+        if found is not None and found.job_id == job.job_id:
+            with contextlib.suppress(OSError):
+                place.unlink()
+
+
+def _places(job: RunningJob) -> list[Path]:
+    beside = local_path(job.checkpoint)
+    return [jobs_folder() / f"{job.job_id}.json", *([beside / _BESIDE] if beside else [])]
+
+
+# -- reading ------------------------------------------------------------------------------------------------
+
+
+def _read(path: Path) -> RunningJob | None:
+    """What a file says; None if it is gone or not one of ours."""
+    known = {f.name for f in fields(RunningJob)}
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return RunningJob(**{key: value for key, value in data.items() if key in known})
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
+
+
+def announcements() -> list[RunningJob]:
+    """This user's jobs that run, the oldest first; those whose process has died are forgotten on the way."""
+    found = [job for path in jobs_folder().glob("*.json") if (job := _read(path)) is not None]
+    for job in found:
+        if not job.alive:
+            withdraw(job)
+    return sorted((job for job in found if job.alive), key=lambda job: (job.started_ms, job.job_id))
+
+
+def find_job(wanted: str) -> RunningJob:
+    """The running job with this name, id (or the beginning of one), process number or checkpoint folder."""
+    beside = local_path(wanted)
+    if beside is not None and (job := _read(beside / _BESIDE)) is not None and job.alive:
+        return job
+    running = announcements()
+    found = [job for job in running if _fits(job, wanted)]
+    if len(found) == 1:
+        return found[0]
+    raise JobNotFoundError(_ambiguous(wanted, found) if found else _unknown(wanted, running))
+
+
+def _fits(job: RunningJob, wanted: str) -> bool:
+    place = local_path(wanted)
+    return (
+        wanted in (job.name, str(job.pid), job.checkpoint)
+        or (len(wanted) >= 4 and job.job_id.startswith(wanted))
+        or (bool(job.checkpoint) and place is not None and place == local_path(job.checkpoint))
+    )
+
+
+def _ambiguous(wanted: str, found: list[RunningJob]) -> str:
+    ids = ", ".join(job.short_id for job in found)
+    return f"{len(found)} running jobs are called {wanted!r}: give an id instead ({ids})"
+
+
+def _unknown(wanted: str, running: list[RunningJob]) -> str:
+    if not running:
+        return f"No running job {wanted!r}: no job of this user runs on this machine"
+    names = ", ".join(f"{job.name!r} ({job.short_id})" for job in running)
+    return f"No running job {wanted!r}. There are: {names}"

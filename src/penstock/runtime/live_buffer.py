@@ -1,0 +1,236 @@
+"""The buffer between a running source function and the job.
+
+The function's thread fills it and waits when it is full (F13). Whoever plans a batch *seals* what is there; sealed
+events are held, and can be had again, until the batch that carries them is durable.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
+
+from penstock.core.errors import TimestampError
+from penstock.core.source import ACTIVE, IDLE, MarkedBatch, Position
+from penstock.core.source_function import SourceContext
+from penstock.core.time import MAX_TIMESTAMP, MIN_TIMESTAMP, MIN_WATERMARK
+from penstock.core.watermark import Watermark
+from penstock.runtime.codec import fix
+from penstock.runtime.failures import describe
+
+__all__ = ["Held", "LiveBuffer", "SourceCanceledError"]
+
+
+class SourceCanceledError(BaseException):
+    """Not an error: leaves the `run` of a function whose job has stopped, also one that does not look at its flag."""
+
+
+class _Mark(NamedTuple):
+    mark: int
+
+
+class _Sealed(NamedTuple):
+    start: int
+    stop: int
+    batch: MarkedBatch
+
+
+class Held(NamedTuple):
+    """Events between two positions; `lost` of them are gone, because the run that took them has ended."""
+
+    batches: list[MarkedBatch]
+    lost: int
+
+
+class LiveBuffer(SourceContext):
+    """What one running function has emitted. `first`: the number of its first event.
+
+    >>> buffer = LiveBuffer(capacity=10)
+    >>> buffer.collect("a"); buffer.emit_watermark(Watermark(5)); buffer.collect_with_timestamp("b", 7)
+    >>> buffer.seal(0, limit=2)
+    Position(at=2, ended=False)
+    >>> buffer.between(0, 2).batches
+    [MarkedBatch(values=['a'], timestamps=None, marks=[(1, 5)])]
+    """
+
+    def __init__(self, capacity: int, reuse: bool = False, first: int = 0, news: threading.Event | None = None) -> None:
+        # configuration
+        self._capacity, self._reuse = capacity, reuse
+        self._room = capacity
+        self._news = news or threading.Event()
+        # of the run
+        self._changed = threading.Condition(threading.RLock())
+        self._events: deque[Any] = deque()
+        self._sealed: list[_Sealed] = []
+        self._next = first
+        self._watermark = MIN_WATERMARK
+        self._locked = 0
+        self._replay: tuple[int, Callable[[int], bool]] | None = None
+        self._closed = self._canceled = self._idle = False
+
+    # -- the function's side ----------------------------------------------------------------------
+
+    def collect(self, value: Any) -> None:
+        self._put((value if self._reuse else fix(value), None))
+
+    def collect_with_timestamp(self, value: Any, timestamp: int) -> None:
+        if type(timestamp) is not int or not MIN_TIMESTAMP <= timestamp < MAX_TIMESTAMP:
+            raise TimestampError(
+                f"collect_with_timestamp() got the timestamp {describe(timestamp)} ({type(timestamp).__name__}) for "
+                f"record {describe(value)}: give milliseconds since the epoch as an int"
+            )
+        self._put((value if self._reuse else fix(value), timestamp))
+
+    def emit_watermark(self, mark: Watermark) -> None:
+        if not isinstance(mark, Watermark):
+            raise TypeError(f"emit_watermark() takes a Watermark, got {type(mark).__name__}")
+        if mark.timestamp > self._watermark:
+            self._watermark = mark.timestamp
+            self._put(_Mark(mark.timestamp))
+
+    def mark_as_temporarily_idle(self) -> None:
+        if not self._idle:
+            self._put(_Mark(IDLE))
+            self._idle = True
+
+    def get_checkpoint_lock(self) -> AbstractContextManager[Any]:
+        return _CheckpointLock(self)
+
+    def close(self) -> None:
+        with self._changed:
+            self.compare()
+            self._closed = True
+            self._changed.notify_all()
+        self._news.set()
+
+    def _put(self, event: Any) -> None:
+        with self._changed:
+            if not self._locked:
+                self.compare()
+                self._await_room()
+            if self._canceled or self._closed:
+                raise SourceCanceledError
+            if self._idle:
+                self._idle = False
+                self._events.append(_Mark(ACTIVE))
+            self._events.append(event)
+        self._news.set()
+
+    def _await_room(self) -> None:
+        while len(self._events) >= self._room and not self._canceled and self._replay is None:
+            self._changed.wait()
+
+    def lock(self) -> None:
+        """Let nothing be sealed from here on, once there is room."""
+        self._changed.acquire()
+        if not self._locked:
+            self.compare()
+            self._await_room()
+        self._locked += 1
+
+    def unlock(self) -> None:
+        """Undo one `lock`."""
+        self._locked -= 1
+        self._changed.release()
+
+    # -- the job's side ---------------------------------------------------------------------------
+
+    def cancel(self) -> None:
+        """Whatever the function emits from here on ends it."""
+        with self._changed:
+            self._canceled = True
+            self._changed.notify_all()
+
+    def seal(self, start: int, limit: int) -> Position:
+        """How far a batch may read that begins at `start`: at most `limit` events further.
+
+        A batch that is planned again, because it failed, reads what it read before.
+        """
+        with self._changed:
+            if start >= self._next and self._events and limit > 0:
+                self._seal([self._events.popleft() for _ in range(min(limit, len(self._events)))])
+                self._changed.notify_all()
+            return Position(self._next, self._closed and not self._events)
+
+    def _seal(self, events: list[Any]) -> None:
+        stop = self._next + len(events)
+        self._sealed.append(_Sealed(self._next, stop, _batch(events)))
+        self._next = stop
+
+    def narrow(self, limit: int) -> None:
+        """Take at most so many events from here on, and never more than the settings allow."""
+        self._room = max(1, min(limit, self._capacity))
+
+    def still(self) -> AbstractContextManager[Any]:
+        """Nothing is emitted, and no lock of the function's held, while this is."""
+        return self._changed
+
+    def replay(self, stop: int, reached: Callable[[int], bool]) -> None:
+        """Begin with a batch planned before: it is complete, and ends at `stop`, when `reached` says so.
+
+        That is asked, with the number of events so far, before the function emits anything and when it has returned.
+        """
+        self._replay = (stop, reached)
+
+    def replayed(self, patience_s: float) -> bool:
+        """Wait for the batch planned before; False if it does not come about."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._replay is None or self._closed, patience_s)
+            return self._replay is None
+
+    def compare(self) -> None:
+        """The function is at rest: see whether the batch planned before is complete."""
+        with self._changed:
+            if self._replay is not None and self._replay[1](len(self._events)):
+                events, self._events = list(self._events), deque()
+                self._sealed.append(_Sealed(self._next, self._replay[0], _batch(events)))
+                self._next, self._replay = self._replay[0], None
+                self._changed.notify_all()
+
+    def between(self, start: int, stop: int) -> Held:
+        """The events between two positions, as far as they are held."""
+        with self._changed:
+            held = [s for s in self._sealed if start <= s.start and s.stop <= stop]
+        return Held([s.batch for s in held], stop - start - sum(s.stop - s.start for s in held))
+
+    def release(self, upto: int) -> None:
+        """What lies before a position is durable."""
+        with self._changed:
+            self._sealed = [s for s in self._sealed if s.stop > upto]
+
+    def waiting(self) -> int:
+        """How many events are not in a batch yet."""
+        return len(self._events)
+
+    def unreleased(self) -> int:
+        """How many events are sealed but not durable."""
+        return sum(s.stop - s.start for s in self._sealed)
+
+
+class _CheckpointLock:
+    """Held by the function while it emits what belongs together."""
+
+    def __init__(self, buffer: LiveBuffer) -> None:
+        self._buffer = buffer
+
+    def __enter__(self) -> _CheckpointLock:
+        self._buffer.lock()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._buffer.unlock()
+
+
+def _batch(events: list[Any]) -> MarkedBatch:
+    values: list[Any] = []
+    times: list[Any] = []
+    marks: list[tuple[int, int]] = []
+    for event in events:
+        if event.__class__ is _Mark:
+            marks.append((len(values), event.mark))
+        else:
+            values.append(event[0])
+            times.append(event[1])
+    return MarkedBatch(values, None if times.count(None) == len(times) else times, marks)

@@ -1,0 +1,158 @@
+"""Guarded windows: records that a function raises on, and windows whose result cannot be made, are put aside (F9).
+
+A record that cannot be added leaves the accumulator as it is (its time counts for sessions, itself for count windows);
+one that would be the first of its window makes none. It is counted once, however many windows it belongs to. Functions
+that merge accumulators, and triggers that raise on a timer, fail the job: there is no record to go on without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from penstock.core.errors import PenstockError
+from penstock.core.functions import AggregateFunction, Function, ReduceFunction, RuntimeContext
+from penstock.core.job import ChainedOperator
+from penstock.core.poison import FailedWindow
+from penstock.core.specs import WindowSpec
+from penstock.core.windows import TimeWindow
+from penstock.runtime.operators.poison import held_back, poisoned, taken
+from penstock.runtime.operators.windows.operator import WindowOperator
+
+__all__ = ["guarded", "guarded_functions"]
+
+_EMPTY: Any = object()
+
+
+class _ResultError(Exception):
+    """Carries what `get_result` raised to where the window is known."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class CarefulCombine(AggregateFunction):
+    """A reduce or aggregate function whose failures are noted. Accumulators are the same as without it."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._aggregate = function if isinstance(function, AggregateFunction) else None
+        self._reduce: Any = function.reduce if isinstance(function, ReduceFunction) else function
+        self._first = False
+        self.failure: Exception | None = None
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        if isinstance(self._function, Function):
+            self._function.open(runtime_context)
+
+    def close(self) -> None:
+        if isinstance(self._function, Function):
+            self._function.close()
+
+    def create_accumulator(self) -> Any:
+        """Called for the first record of a window, right before `add`."""
+        if self._aggregate is None:
+            return _EMPTY
+        self._first = True
+        return self._aggregate.create_accumulator()
+
+    def add(self, value: Any, accumulator: Any) -> Any:
+        if accumulator is _EMPTY:
+            return value
+        first, self._first = self._first, False
+        try:
+            add = self._aggregate
+            return add.add(value, accumulator) if add is not None else self._reduce(accumulator, value)
+        except Exception as error:
+            if first:
+                raise
+            self.failure = self.failure or error
+            return accumulator
+
+    def get_result(self, accumulator: Any) -> Any:
+        if self._aggregate is None:
+            return accumulator
+        try:
+            return self._aggregate.get_result(accumulator)
+        except Exception as error:
+            raise _ResultError(error) from error
+
+    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+        return self._aggregate.merge(acc_a, acc_b) if self._aggregate is not None else self._reduce(acc_a, acc_b)
+
+    def take_failure(self) -> Exception | None:
+        failure, self.failure = self.failure, None
+        return failure
+
+
+def guarded_functions(desc: ChainedOperator) -> ChainedOperator:
+    """The operator with a careful combining function, if it has one."""
+    assert isinstance(desc.spec, WindowSpec)
+    combine = desc.spec.combine
+    return desc if combine is None else replace(desc, spec=replace(desc.spec, combine=CarefulCombine(combine)))
+
+
+class WindowGuard(WindowOperator):
+    """Before one of the window operators in the order of classes."""
+
+    def _element(self, value: Any, stamp: Any) -> None:
+        with self._careful(value, stamp):
+            super()._element(value, stamp)
+
+    def _place(self, value: Any, stamp: Any, time_ms: int, outer: dict[Any, Any], key: Any) -> None:
+        with self._careful(value, stamp):
+            super()._place(value, stamp, time_ms, outer, key)  # type: ignore[misc]
+        if not outer.get(key, True):
+            del outer[key]  # made for the record that failed
+
+    @contextmanager
+    def _careful(self, value: Any, stamp: Any) -> Iterator[None]:
+        combine = self._spec.combine
+        failure: Exception | None = None
+        try:
+            yield
+        except PenstockError:
+            raise  # of an operator behind this one, or a mistake in the program
+        except Exception as error:
+            failure = error
+        noted = combine.take_failure() if isinstance(combine, CarefulCombine) else None
+        if failure or noted:
+            poisoned(self.poison, value, stamp, failure or noted)  # type: ignore[arg-type]
+
+    def _give(self, namespace: Any, accumulator: Any) -> None:
+        try:
+            super()._give(namespace, accumulator)  # type: ignore[misc]
+        except _ResultError as failure:
+            self._failed_window(TimeWindow(*namespace), failure.error)
+
+    def _emit(self, window: Any, namespace: Any) -> None:
+        try:
+            super()._emit(window, namespace)
+        except _ResultError as failure:
+            self._failed_window(window, failure.error)
+
+    def _call(self, window: Any, shown: Iterable[Any]) -> Iterable[Any] | None:
+        if self._function is None:
+            return shown
+        try:
+            with held_back(self) as made:
+                result: Iterable[Any] | None = taken(
+                    super()._call(window, shown), self.task.settings.object_reuse, made
+                )
+                return result
+        except Exception as error:
+            self._failed_window(window, error)
+            return None
+
+    def _failed_window(self, window: Any, error: Exception) -> None:
+        poisoned(self.poison, FailedWindow(self._backend.key, window), window.max_timestamp(), error)
+
+
+@cache
+def guarded(kind: Any) -> Any:
+    """The guarded class of a window operator."""
+    return type(f"Guarded{kind.__name__}", (WindowGuard, kind), {})

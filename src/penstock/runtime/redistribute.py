@@ -1,0 +1,92 @@
+"""Operator state dealt out to another number of subtasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from penstock.core.specs import FunctionSinkSpec, OperatorSpec, SinkSpec, TimestampsSpec
+from penstock.runtime.context import Lane
+from penstock.runtime.operators.sink import committables
+from penstock.runtime.valve import ValveState
+
+__all__ = ["Share", "redistribute", "split_items"]
+
+
+class Share(NamedTuple):
+    """Which subtask asks, of how many, and how many there were.
+
+    `committed`: what sinks had prepared has been committed. `drained`: time had been brought to its end.
+    """
+
+    subtask: int
+    parallelism: int
+    before: int
+    committed: bool = False
+    drained: bool = False
+
+
+def redistribute(spec: OperatorSpec, states: Mapping[int, Any], share: Share) -> Any:
+    """What `Operator.restore` is given in one subtask, made of all snapshots by old subtask; None for nothing."""
+    return _RULES.get(type(spec), _any_of)(states, share)
+
+
+def _any_of(states: Mapping[int, Any], share: Share) -> Any:
+    """Broadcast state: the same in all subtasks, so any will do, even one that others lack."""
+    own = states.get(share.subtask % share.before)
+    return own if own is not None else next(iter(states.values()), None)
+
+
+def _pending(states: Mapping[int, Any], share: Share) -> Any:
+    """Committables: the first subtask sends all back to the driver, unless they have been committed for good.
+
+    Without the generation they were made in: batches are counted anew, so a sink begins another.
+    """
+    if share.committed or share.subtask:
+        return None
+    return [item for subtask in sorted(states) for item in committables(states[subtask])] or None
+
+
+def _lanes(states: Mapping[int, Any], share: Share) -> Any:
+    """Watermark generators: a source split's goes where the split goes, that of a whole subtask to its successor."""
+    if share.drained or not states:
+        return None
+    watches: dict[Lane, Any] = {}
+    marks: dict[Lane, int] = {}
+    idle: set[Lane] = set()
+    ended: set[Lane] = set()
+    successor = share.subtask % share.before
+    for subtask in sorted(states, key=lambda s: s == successor):  # the successor's own comes last and wins
+        valve, seen = states[subtask]
+        for lane in valve.marks:
+            idle.discard(lane)
+            ended.discard(lane)
+        marks.update(valve.marks)
+        idle |= valve.idle
+        ended |= valve.ended
+        watches.update(seen)
+    clocks = {subtask: valve.clock for subtask, (valve, _) in states.items()}
+    same = share.before == share.parallelism and share.subtask in clocks
+    clock = clocks[share.subtask] if same else min(clocks.values())
+    return ValveState(marks, frozenset(idle), frozenset(ended), clock), watches
+
+
+_RULES: dict[type[OperatorSpec], Callable[[Mapping[int, Any], Share], Any]] = {
+    SinkSpec: _pending,
+    FunctionSinkSpec: _pending,
+    TimestampsSpec: _lanes,
+}
+
+
+def split_items(lists: Mapping[int, list[Any]], share: Share) -> list[Any]:
+    """The items of one subtask: its own if there are as many as before, else an even part of all, in order.
+
+    >>> [split_items({0: [1, 2, 3], 1: [4]}, Share(s, 3, 2)) for s in range(3)]
+    [[1, 2], [3], [4]]
+    """
+    if share.before == share.parallelism:
+        return lists.get(share.subtask, [])
+    items = [item for subtask in sorted(lists) for item in lists[subtask]]
+    size, more = divmod(len(items), share.parallelism)
+    start = share.subtask * size + min(share.subtask, more)
+    return items[start : start + size + (share.subtask < more)]

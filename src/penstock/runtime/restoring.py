@@ -1,0 +1,51 @@
+"""State of a savepoint on its way into the store of a partition, in the first batch of a job that starts from one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.runtime.chunk import ChunkRow
+from penstock.runtime.codec import dumps, loads
+from penstock.runtime.state.page import NO_TIMER, Earliest, Group
+from penstock.runtime.state.store import StateStore
+
+__all__ = ["Restoring"]
+
+
+class Restoring:
+    """Writes blobs as they come. Roots wait until all are there: they know the earliest timers and the size."""
+
+    def __init__(self) -> None:
+        self._roots: dict[int, tuple[bytes, dict[str, Any]]] = {}
+        self._groups: dict[int, dict[int, Earliest]] = {}
+        self._sizes: dict[int, list[int]] = {}
+
+    def take(self, row: ChunkRow, store: StateStore) -> None:
+        """The blobs of one row, all of one vertex."""
+        entries: list[tuple[bytes, bytes]] = loads(row.payload)
+        for key, blob in entries:
+            self._note(row.target, key, blob)
+        store.put_many((key, blob) for key, blob in entries if key[8:9] != b"R")
+
+    def _note(self, target: int, key: bytes, blob: bytes) -> None:
+        kind, size = key[8:9], self._sizes.setdefault(target, [0, 0, 0])
+        if kind == b"R":
+            self._roots[target] = (key, loads(blob))
+        elif kind == b"P":
+            size[0] += 1
+            size[1] += len(blob)
+        elif kind == b"S":
+            size[2] += 1
+        elif kind == b"G":
+            number = int.from_bytes(key[9:13], "big")
+            earliest = Group.decode(number, blob).earliest()
+            if earliest != (NO_TIMER, NO_TIMER):
+                self._groups.setdefault(target, {})[number] = earliest
+
+    def finish(self, store: StateStore) -> None:
+        """All rows have come: write the roots."""
+        store.put_many(
+            (key, dumps({**root, "groups": self._groups.get(target, {}), "size": self._sizes[target]}))
+            for target, (key, root) in self._roots.items()
+        )
+        self._roots.clear()

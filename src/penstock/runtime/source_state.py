@@ -1,0 +1,68 @@
+"""Operator state of source functions (S3): it travels in the positions, so that records and state are one."""
+
+from __future__ import annotations
+
+from base64 import b85decode, b85encode
+from typing import Any
+
+from penstock.core.checkpointed import CheckpointedFunction
+from penstock.core.clock import Clock
+from penstock.core.functions import KeyedStateStore
+from penstock.core.job import ChainedOperator
+from penstock.core.source import Position
+from penstock.runtime.chunk import BatchInfo
+from penstock.runtime.operator_state import FunctionState, Place
+from penstock.runtime.state.page import StoreKeys
+from penstock.runtime.state.store import MemoryStore
+from penstock.runtime.task import store_prefix
+
+__all__ = ["SourceState", "events_at"]
+
+
+def events_at(position: Position) -> int:
+    """How many events had left a function at a position of it."""
+    at = position.at
+    return int(at["events"] if isinstance(at, dict) else at)
+
+
+class SourceState:
+    """What a `CheckpointedFunction` that is a source keeps, as JSON for its positions.
+
+    A subtask begins with what the position says from which it is run.
+    """
+
+    def __init__(
+        self,
+        function: CheckpointedFunction,
+        operator: ChainedOperator,
+        subtask: tuple[int, int],
+        start: Position,
+        keyed: KeyedStateStore,
+        clock: Clock,
+    ) -> None:
+        saved: dict[str, str] | None = start.at["state"]
+        self._store = MemoryStore({b85decode(key): b85decode(blob) for key, blob in (saved or {}).items()})
+        names = StoreKeys(store_prefix(operator.uid))
+        place = Place(operator, names, *subtask, None if saved is None else "", None)
+        self._lists = FunctionState(function, place, self._store, keyed)
+        self._clock = clock
+        self._checkpoint: int = start.at["checkpoint"]
+        self._noted: Position | None = None
+
+    def initialize(self) -> None:
+        """Call `initialize_state`."""
+        self._lists.initialize()
+
+    def now(self) -> dict[str, str]:
+        """What the function says that must survive."""
+        self._lists.save(BatchInfo("", self._checkpoint, self._clock.now_ms()))
+        blobs = sorted(self._store.blobs.items())
+        return {b85encode(key).decode(): b85encode(blob).decode() for key, blob in blobs}
+
+    def position(self, end: Position) -> Position:
+        """The end of a batch with the state that belongs to it; asked again, the same."""
+        if self._noted is None or events_at(self._noted) != end.at:
+            at: dict[str, Any] = {"events": end.at, "state": self.now(), "checkpoint": self._checkpoint + 1}
+            self._checkpoint += 1
+            self._noted = Position(at)
+        return Position(self._noted.at, end.ended)

@@ -1,0 +1,120 @@
+"""A plan and its subtasks' roots, as notes for the metadata."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from penstock.core.job import JobPlan, Vertex
+from penstock.core.source import Position
+from penstock.core.specs import OperatorSpec, WindowSpec
+from penstock.core.time import MIN_WATERMARK
+from penstock.runtime.chunk import channel_edge_sender
+from penstock.runtime.codec import loads
+from penstock.runtime.operators.windows.choose import window_class
+from penstock.runtime.state.page import StoreKeys
+from penstock.runtime.task import store_prefix
+from penstock.runtime.valve import ValveState
+from penstock.savepoint.metadata import (
+    ChannelNote,
+    ClockNote,
+    EdgeNote,
+    OperatorNote,
+    PlanNotes,
+    SourceNote,
+    VertexNote,
+)
+
+__all__ = ["Positions", "edge_notes", "filled", "form_of", "notes_of", "uids_of"]
+
+Positions = Mapping[str, Mapping[int, Position]]
+"""Where each source stands, by uid and split."""
+
+
+def notes_of(plan: JobPlan) -> PlanNotes:
+    """A plan before it has run: no blobs, no clocks, sources at their beginning."""
+    return PlanNotes(
+        plan.name,
+        plan.max_parallelism,
+        tuple(
+            OperatorNote(
+                op.uid, op.name, v.uid, type(op.spec).__name__, v.parallelism, op.spec.is_keyed, form_of(op.spec)
+            )
+            for v in plan.vertices
+            for op in v.operators
+        ),
+        tuple(VertexNote(v.uid, edge_notes(plan, v), ()) for v in plan.vertices if not v.is_source),
+        tuple(map(_source, plan.sources)),
+    )
+
+
+def form_of(spec: OperatorSpec) -> str:
+    """How an operator lays out its state, where there are several ways: windows."""
+    return window_class(spec).__name__ if isinstance(spec, WindowSpec) else ""
+
+
+def _source(vertex: Vertex) -> SourceNote:
+    source = vertex.source
+    starts = (source.initial(s, vertex.parallelism) for s in range(vertex.parallelism))
+    return SourceNote(vertex.uid, vertex.operators[0].name, type(source).__name__, tuple(starts))
+
+
+def uids_of(notes: PlanNotes) -> dict[bytes, str]:
+    """The uids of a plan by their prefix in state stores."""
+    return {store_prefix(op.uid): op.uid for op in notes.operators}
+
+
+def filled(
+    notes: PlanNotes, counts: Mapping[tuple[str, str], int], roots: Mapping[bytes, bytes], positions: Positions
+) -> PlanNotes:
+    """With what a moment of the job had: blobs by uid and kind, clocks by their subtasks' roots, positions."""
+    return replace(
+        notes,
+        operators=tuple(replace(op, blobs=_blobs(op.uid, counts)) for op in notes.operators),
+        vertices=tuple(replace(v, subtasks=tuple(_clocks(notes, v.uid, roots))) for v in notes.vertices),
+        sources=tuple(_positioned(s, positions.get(s.uid, {})) for s in notes.sources),
+    )
+
+
+def _blobs(uid: str, counts: Mapping[tuple[str, str], int]) -> dict[str, int]:
+    return {kind: count for (owner, kind), count in sorted(counts.items()) if owner == uid}
+
+
+def _positioned(note: SourceNote, positions: Mapping[int, Position]) -> SourceNote:
+    return replace(note, splits=tuple(positions.get(s, start) for s, start in enumerate(note.splits)))
+
+
+def edge_notes(plan: JobPlan, vertex: Vertex) -> tuple[EdgeNote, ...]:
+    """The inputs of a vertex; those alike are told apart by their order."""
+    seen: Counter[tuple[str, str | None, int]] = Counter()
+    notes = []
+    for edge in vertex.in_edges:
+        sender, tag = _sender(plan, edge.edge_id)
+        alike = (sender, tag, edge.input)
+        notes.append(EdgeNote(edge.edge_id, sender, tag, edge.input, seen[alike]))
+        seen[alike] += 1
+    return tuple(notes)
+
+
+def _sender(plan: JobPlan, edge_id: int) -> tuple[str, str | None]:
+    return next((v.uid, e.tag) for v in plan.vertices for e in v.out_edges if e.edge_id == edge_id)
+
+
+def _clocks(notes: PlanNotes, uid: str, roots: Mapping[bytes, bytes]) -> Iterator[ClockNote]:
+    parallelism = next(op.parallelism for op in notes.operators if op.uid == uid)
+    names = StoreKeys(store_prefix(uid))
+    for subtask in range(parallelism):
+        root = roots.get(names.root(subtask))
+        yield ClockNote(MIN_WATERMARK) if root is None else _clock(loads(root)["valve"])
+
+
+def _clock(valve: ValveState) -> ClockNote:
+    marks, idle, ended, clock = valve
+    return ClockNote(
+        clock,
+        tuple(
+            ChannelNote(*channel_edge_sender(c), mark, "ended" if c in ended else "idle" if c in idle else "active")
+            for c, mark in sorted(marks.items())
+        ),
+    )

@@ -1,0 +1,224 @@
+"""What a savepoint says of itself: `metadata.json`, written last (docs/savepoint-format.md)."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from penstock._version import __version__
+from penstock.core.errors import SavepointError
+from penstock.core.source import Position
+
+__all__ = [
+    "FORMAT",
+    "ChannelNote",
+    "ClockNote",
+    "EdgeNote",
+    "FileNote",
+    "Metadata",
+    "OperatorNote",
+    "PlanNotes",
+    "SourceNote",
+    "VertexNote",
+    "versions",
+]
+
+FORMAT = 1
+"""Raised when a reader of the version before could no longer understand what is written."""
+
+_SIGN = "penstock savepoint"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorNote:
+    """An operator. `vertex`: uid of the head of its chain; `kind`: its spec; `form`: how it lays out its state, where
+    there are several ways; `blobs`: how many of each kind.
+    """
+
+    uid: str
+    name: str
+    vertex: str
+    kind: str
+    parallelism: int
+    keyed: bool
+    form: str = ""
+    blobs: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeNote:
+    """An input of a vertex. `sender`: uid of the head of the sending chain; `order` tells apart edges alike."""
+
+    edge: int
+    sender: str
+    tag: str | None
+    input: int
+    order: int = 0
+
+    @property
+    def identity(self) -> tuple[str, str | None, int, int]:
+        """What an edge is found again by in another program."""
+        return (self.sender, self.tag, self.input, self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelNote:
+    """The last watermark of a channel; `status`: active, idle or ended."""
+
+    edge: int
+    sender: int
+    mark: int
+    status: str = "active"
+
+
+@dataclass(frozen=True, slots=True)
+class ClockNote:
+    """A subtask's event time and its channels."""
+
+    clock: int
+    channels: tuple[ChannelNote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class VertexNote:
+    """A chain of operators and the clocks of its subtasks."""
+
+    uid: str
+    edges: tuple[EdgeNote, ...]
+    subtasks: tuple[ClockNote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNote:
+    """Where a source stands. `kind`: its class, which alone understands its positions."""
+
+    uid: str
+    name: str
+    kind: str
+    splits: tuple[Position, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileNote:
+    """A file of state; `digest`: BLAKE2b of its bytes, 16 bytes long."""
+
+    name: str
+    rows: int
+    size: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanNotes:
+    """What a savepoint says of the plan that it was taken of; kept beside a checkpoint too, as JSON."""
+
+    job: str
+    max_parallelism: int
+    operators: tuple[OperatorNote, ...]
+    vertices: tuple[VertexNote, ...]
+    sources: tuple[SourceNote, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> PlanNotes:
+        return PlanNotes(data["job"], data["max_parallelism"], *_notes(data))
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Everything about a savepoint but the state itself.
+
+    `committed`: what its sinks had prepared has been committed. `drained`: time had been brought to its end.
+
+    >>> made = Metadata("5f1a", "counts", 7, 1700000000000, 128, (), (), (), ())
+    >>> Metadata.decode(made.encode(), "there") == made
+    True
+    """
+
+    ident: str
+    job: str
+    batch: int
+    time_ms: int
+    max_parallelism: int
+    operators: tuple[OperatorNote, ...]
+    vertices: tuple[VertexNote, ...]
+    sources: tuple[SourceNote, ...]
+    files: tuple[FileNote, ...]
+    committed: bool = True
+    drained: bool = False
+    versions: Mapping[str, str | None] = field(default_factory=lambda: versions())
+
+    def encode(self) -> str:
+        data = {"format": FORMAT, "is": _SIGN, **asdict(self)}
+        return json.dumps(data, indent=1)
+
+    @staticmethod
+    def decode(text: str, where: str) -> Metadata:
+        """Read it back; a format of the future is refused."""
+        try:
+            data = dict(json.loads(text))
+            found, sign = data.pop("format"), data.pop("is")
+        except (ValueError, KeyError, TypeError) as error:
+            raise SavepointError(f"{where} is not a savepoint of Penstock: {error!r}") from None
+        if sign != _SIGN:
+            raise SavepointError(f"{where} is not a savepoint of Penstock: it is a {sign!r}")
+        if found != FORMAT:
+            wrote = data.get("versions", {}).get("penstock")
+            raise SavepointError(
+                f"{where} has savepoint format {found} (written by Penstock {wrote}); this version of Penstock, "
+                f"{__version__}, reads format {FORMAT}. Use a version of Penstock that reads it"
+            )
+        return _decoded(data, where)
+
+    def operator(self, uid: str) -> OperatorNote | None:
+        return next((op for op in self.operators if op.uid == uid), None)
+
+    def vertex(self, uid: str) -> VertexNote | None:
+        """The chain that an operator belonged to."""
+        note = self.operator(uid)
+        return None if note is None else next((v for v in self.vertices if v.uid == note.vertex), None)
+
+    def source(self, uid: str) -> SourceNote | None:
+        return next((s for s in self.sources if s.uid == uid), None)
+
+
+def versions(spark: str | None = None) -> dict[str, str | None]:
+    """Who wrote it."""
+    return {"penstock": __version__, "python": platform.python_version(), "spark": spark}
+
+
+def _decoded(data: dict[str, Any], where: str) -> Metadata:
+    try:
+        return Metadata(
+            **{
+                **data,
+                **dict(zip(("operators", "vertices", "sources"), _notes(data), strict=True)),
+                "files": tuple(FileNote(**file) for file in data["files"]),
+            }
+        )
+    except (KeyError, TypeError) as error:
+        raise SavepointError(f"The savepoint is damaged: {where}: {error!r}") from None
+
+
+def _notes(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (
+        tuple(OperatorNote(**op) for op in data["operators"]),
+        tuple(map(_vertex, data["vertices"])),
+        tuple(map(_source, data["sources"])),
+    )
+
+
+def _vertex(data: dict[str, Any]) -> VertexNote:
+    clocks = (
+        ClockNote(c["clock"], tuple(ChannelNote(**channel) for channel in c["channels"])) for c in data["subtasks"]
+    )
+    return VertexNote(data["uid"], tuple(EdgeNote(**e) for e in data["edges"]), tuple(clocks))
+
+
+def _source(data: dict[str, Any]) -> SourceNote:
+    return SourceNote(**{**data, "splits": tuple(map(Position.from_json, data["splits"]))})

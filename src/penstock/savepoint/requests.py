@@ -1,0 +1,83 @@
+"""How another process asks a running job for a savepoint or to stop: files beside its checkpoint.
+
+The asker writes `penstock/requests/<id>.json`; the job answers in `<id>.answer.json`, first that it has begun, then
+with what came of it.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from penstock.core.clock import SystemClock
+from penstock.core.errors import SavepointError
+from penstock.savepoint.files import Folder
+
+__all__ = ["REQUESTS", "Request", "answer_name", "ask", "request_name"]
+
+REQUESTS = "penstock/requests"
+_POLL_MS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for: a savepoint at `path` (none if empty), then to go on or to `stop`, draining first or not.
+
+    >>> Request.decode(Request("/data/one", stop=True).encode())
+    Request(path='/data/one', stop=True, drain=False)
+    """
+
+    path: str = ""
+    stop: bool = False
+    drain: bool = False
+
+    def encode(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def decode(text: str) -> Request:
+        return Request(**json.loads(text))
+
+
+def request_name(ident: str) -> str:
+    return f"{REQUESTS}/{ident}.json"
+
+
+def answer_name(ident: str) -> str:
+    return f"{REQUESTS}/{ident}.answer.json"
+
+
+def ask(checkpoint: str, request: Request, clock: SystemClock, answer_ms: int, finish_ms: int) -> str:
+    """Ask the job that runs on a checkpoint, and wait for what comes of it: the path of the savepoint, if one was made.
+
+    A job that does not begin within `answer_ms` is taken for not running.
+    """
+    folder, ident = Folder(checkpoint), uuid.uuid4().hex
+    if folder.size("penstock/owner") is None:
+        raise SavepointError(f"{checkpoint} is not the checkpoint folder of a job of Penstock")
+    folder.write(request_name(ident), request.encode())
+    try:
+        _wait(folder, ident, clock, answer_ms, "no job answers: none seems to run on it")
+        answer = _wait(folder, ident, clock, finish_ms, "the job has not finished what was asked of it", final=True)
+    finally:
+        folder.delete(request_name(ident))
+    folder.delete(answer_name(ident))
+    if "error" in answer:
+        raise SavepointError(str(answer["error"]))
+    return str(answer.get("path", ""))
+
+
+def _wait(
+    folder: Folder, ident: str, clock: SystemClock, limit_ms: int, otherwise: str, final: bool = False
+) -> dict[str, Any]:
+    end_ms = clock.now_ms() + limit_ms
+    while True:
+        if folder.size(answer_name(ident)) is not None:
+            answer: dict[str, Any] = json.loads(folder.read(answer_name(ident)))
+            if answer["done"] or not final:
+                return answer
+        if clock.now_ms() >= end_ms:
+            raise SavepointError(f"{folder.location}: {otherwise} after {limit_ms // 1000} s")
+        clock.sleep_ms(_POLL_MS)

@@ -1,0 +1,137 @@
+"""Keyed state out of its pages: one entry for each key, state and namespace, one for each timer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from penstock.core.errors import SavepointError
+from penstock.core.time import MAX_TIMESTAMP
+from penstock.runtime.codec import Encoded, loads
+from penstock.runtime.state.backend import KeyedBackend
+from penstock.runtime.state.collections import BucketMap, SegmentList
+from penstock.runtime.state.page import Page, PageId, StoreKeys
+from penstock.runtime.state.store import MemoryStore
+from penstock.runtime.task import store_prefix
+from penstock.savepoint.blobs import Blob
+
+__all__ = ["Entry", "TimerEntry", "entries", "make_backend", "page_keys", "pages", "timers", "understandable"]
+
+_EVENT, _PROCESSING = "event time", "processing time"
+
+
+class Entry(NamedTuple):
+    """What a key has in a state. `kind`: value, list, map, reducing, aggregating, or internal for an operator's own.
+
+    `namespace`: the window, where there is one. `stamp_ms`: last use, where state has a time to live.
+    """
+
+    key: Any
+    state: str
+    kind: str
+    namespace: Any
+    value: Any
+    stamp_ms: int | None = None
+
+
+class TimerEntry(NamedTuple):
+    """A timer that waits."""
+
+    key: Any
+    domain: str
+    time_ms: int
+    namespace: Any
+
+
+def make_backend(uid: str, blobs: Iterable[Blob], max_parallelism: int) -> KeyedBackend:
+    """Keyed state of one operator in memory."""
+    store = MemoryStore({blob.key: blob.value for blob in blobs})
+    return KeyedBackend(store, StoreKeys(store_prefix(uid)), max_parallelism, 12 << 10, MAX_TIMESTAMP)
+
+
+def pages(backend: KeyedBackend) -> Iterator[Page]:
+    """Every page in the store."""
+    assert isinstance(backend.store, MemoryStore)
+    for key, blob in sorted(backend.store.blobs.items()):
+        if key[8:9] == b"P":
+            with understandable():
+                yield Page.decode(_page_id(key), blob, ())
+
+
+@contextmanager
+def understandable() -> Iterator[None]:
+    """State names the classes of its values; one that is not there here is asked for."""
+    try:
+        yield
+    except (AttributeError, ImportError) as error:
+        raise SavepointError(
+            f"State holds values of a class that is not at hand here: {error}. Make its module importable; if it was "
+            "defined in the script of the job, define it (or import it) in the script that looks at the state"
+        ) from error
+
+
+def _page_id(key: bytes) -> PageId:
+    return (int.from_bytes(key[9:13], "big"), key[13], int.from_bytes(key[14:18], "big"))
+
+
+def page_keys(backend: KeyedBackend) -> Iterator[Any]:
+    """Every key that has a value or a timer."""
+    for page in pages(backend):
+        yield from sorted(page.members(), key=repr)
+
+
+def timers(backend: KeyedBackend) -> Iterator[TimerEntry]:
+    """Every timer, in order of time within a page."""
+    for page in pages(backend):
+        for domain, waiting in zip((_EVENT, _PROCESSING), page.timers, strict=True):
+            for time_ms, key, namespace in sorted(waiting, key=lambda timer: timer[0]):
+                yield TimerEntry(key, domain, time_ms, namespace)
+
+
+def entries(backend: KeyedBackend) -> Iterator[Entry]:
+    """Every value."""
+    for page in pages(backend):
+        with backend.at(page):
+            for table in sorted(page.tables):
+                for key, stored in page.tables[table].items():
+                    yield from _of_key(backend, table, key, stored)
+
+
+def _of_key(backend: KeyedBackend, table: str, key: Any, stored: Any) -> Iterator[Entry]:
+    kind, _, name = table.rstrip("@").rpartition(":")
+    timed = kind.startswith("ttl-")
+    kind, name = (kind.removeprefix("ttl-"), name) if kind else ("internal", table.rstrip("@"))
+    if not table.endswith("@"):
+        value, stamp_ms = _value(backend, stored, timed)
+        yield Entry(key, name, kind, None, value, stamp_ms)
+        return
+    for namespace, inner in stored.items():
+        yield Entry(key, name, kind, namespace, _plain(backend, inner))
+
+
+def _value(backend: KeyedBackend, stored: Any, timed: bool) -> tuple[Any, int | None]:
+    """A value, without the stamps that state with a time to live has beside it."""
+    value = _plain(backend, stored)
+    if not timed:
+        return value, None
+    if isinstance(value, list):
+        return [item for _, item in value], max((stamp for stamp, _ in value), default=None)
+    if isinstance(value, dict):
+        return {k: item for k, (_, item) in value.items()}, max((s for s, _ in value.values()), default=None)
+    return value[1], value[0]
+
+
+def _plain(backend: KeyedBackend, stored: Any) -> Any:
+    """What was put into state, out of the forms in which it is kept."""
+    if stored.__class__ is Encoded:
+        return loads(stored)
+    if stored.__class__ is SegmentList:
+        return list(stored.read(backend, stored.keys(backend), stored.tail))
+    if stored.__class__ is BucketMap:
+        return {key: _plain(backend, item) for key, item in stored.items(backend)}
+    if stored.__class__ is list:
+        return [_plain(backend, item) for item in stored]
+    if stored.__class__ is dict:
+        return {key: _plain(backend, item) for key, item in stored.items()}
+    return tuple(_plain(backend, item) for item in stored) if stored.__class__ is tuple else stored

@@ -1,0 +1,228 @@
+"""Jobs that run: listed, found, spoken to through their mailbox, forgotten when they end or die."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.core.attendant import attend
+from penstock.core.client import JobClient, JobExecutionResult, JobStatus
+from penstock.core.errors import JobNotFoundError
+from penstock.core.mailbox import Mailbox
+from penstock.core.running_jobs import (
+    RunningJob,
+    announce,
+    announcements,
+    find_job,
+    jobs_folder,
+    process_mark,
+    withdraw,
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_STATE_DIR", str(tmp_path / "state"))
+
+
+def _job(job_id: str = "5f1a0000", name: str = "words", **more: Any) -> RunningJob:
+    return RunningJob(job_id, name, os.getpid(), process_mark(os.getpid()), socket.gethostname(), **more)
+
+
+class Client(JobClient):
+    """A job that runs until it is told to stop."""
+
+    def __init__(self, job_id: str = "c0ffee00") -> None:
+        self._id, self._status, self.ended = job_id, JobStatus.RUNNING, threading.Event()
+
+    job_id = property(lambda self: self._id)  # type: ignore[assignment]
+    status = property(lambda self: self._status)  # type: ignore[assignment]
+
+    def become(self, status: JobStatus) -> None:
+        self._status = status
+
+    def stop(self) -> None:
+        self._status = JobStatus.CANCELED
+        self.ended.set()
+
+    def wait(self) -> JobExecutionResult:
+        raise NotImplementedError
+
+    def results(self, name: str) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def accumulators(self) -> dict[str, Any]:
+        return {}
+
+
+def _until(met: Any) -> None:
+    for _ in range(200):
+        if met():
+            return
+        threading.Event().wait(0.05)
+    raise AssertionError("it did not happen within 10 s")
+
+
+# -- the list -----------------------------------------------------------------------------------------------
+
+
+def test_a_job_is_listed_until_it_is_withdrawn() -> None:
+    job = _job(started_ms=5)
+    announce(job)
+    announce(replace(_job("aaaa1111", "other"), started_ms=3))
+    assert [found.name for found in announcements()] == ["other", "words"]
+    withdraw(job)
+    assert [found.name for found in announcements()] == ["other"]
+
+
+def test_a_job_whose_process_died_is_forgotten(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    job = replace(_job(), pid=dead.pid, checkpoint=str(tmp_path / "ckpt"))
+    announce(job)
+    assert (tmp_path / "ckpt" / "penstock" / "running.json").exists()
+    assert announcements() == []
+    assert list(jobs_folder().glob("*.json")) == []
+    assert not (tmp_path / "ckpt" / "penstock" / "running.json").exists()
+
+
+def test_a_later_process_with_the_same_number_is_not_the_job() -> None:
+    announce(replace(_job(), mark="another start"))
+    assert announcements() == []
+
+
+def test_a_job_of_another_machine_counts_as_alive(tmp_path: Path) -> None:
+    job = replace(_job(), machine="elsewhere", pid=1, checkpoint=str(tmp_path / "shared"))
+    announce(job)
+    assert not job.here
+    assert find_job(str(tmp_path / "shared")) == job
+
+
+def test_a_damaged_entry_is_passed_over() -> None:
+    announce(_job())
+    (jobs_folder() / "broken.json").write_text("{")
+    (jobs_folder() / "other.json").write_text(json.dumps([1]))
+    assert [job.name for job in announcements()] == ["words"]
+
+
+def test_withdrawing_leaves_a_successor_on_the_same_checkpoint(tmp_path: Path) -> None:
+    first, second = (_job(i, checkpoint=str(tmp_path)) for i in ("aaaa1111", "bbbb2222"))
+    announce(first)
+    announce(second)
+    withdraw(first)
+    assert find_job(str(tmp_path)) == second
+
+
+@pytest.mark.parametrize("wanted", ["words", "5f1a", "5f1a0000", str(os.getpid()), "CHECKPOINT", "file:CHECKPOINT"])
+def test_a_job_is_found_by_name_id_process_and_checkpoint(tmp_path: Path, wanted: str) -> None:
+    job = _job(checkpoint=str(tmp_path))
+    announce(job)
+    assert find_job(wanted.replace("CHECKPOINT", str(tmp_path))) == job
+
+
+def test_a_job_that_does_not_run_is_refused() -> None:
+    with pytest.raises(JobNotFoundError, match=r"No running job 'x': no job of this user runs on this machine"):
+        find_job("x")
+    announce(_job())
+    with pytest.raises(JobNotFoundError, match=r"No running job 'wrods'. There are: 'words' \(5f1a0000\)"):
+        find_job("wrods")
+    announce(_job("aaaa1111"))
+    with pytest.raises(JobNotFoundError, match=r"2 running jobs are called 'words': give an id instead \(5f1a"):
+        find_job("words")
+
+
+# -- the mailbox ----------------------------------------------------------------------------------------------
+
+
+def test_requests_come_in_order_and_once(tmp_path: Path) -> None:
+    box = Mailbox(tmp_path / "box")
+    box.open()
+    first, second = box.ask("savepoint", path="/x"), box.ask("cancel")
+    os.utime(box.folder / f"request-{first.request_id}.json", ns=(1, 1))
+    assert [(r.action, r.arguments) for r in box.take()] == [("savepoint", {"path": "/x"}), ("cancel", {})]
+    assert box.take() == []
+    assert box.answer(second) is None
+
+
+def test_a_box_with_an_answer_in_it_stays(tmp_path: Path) -> None:
+    box = Mailbox(tmp_path / "box")
+    box.open()
+    request = box.ask("cancel")
+    box.reply(box.take()[0], {"status": "CANCELED"})
+    box.close()
+    assert box.answer(request) == {"status": "CANCELED"}
+    box.close()
+    assert not box.folder.exists()
+
+
+def test_requests_to_a_predecessor_do_not_concern_the_job(tmp_path: Path) -> None:
+    box = Mailbox(tmp_path)
+    box.ask("cancel")
+    box.open()
+    assert box.take() == []
+
+
+# -- the attendant --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("with_checkpoint", [True, False])
+def test_a_job_is_canceled_through_its_mailbox(tmp_path: Path, with_checkpoint: bool) -> None:
+    """P8"""
+    client = Client()
+    assert attend(client, "words", "streaming", str(tmp_path / "ckpt") if with_checkpoint else "", 7)
+    job = find_job("words")
+    assert (job.job_id, job.started_ms, job.engine, job.pid) == ("c0ffee00", 7, "streaming", os.getpid())
+    request = Mailbox(job.mailbox).ask("cancel")
+    assert client.ended.wait(10)
+    _until(lambda: not announcements())
+    assert Mailbox(job.mailbox).answer(request) == {"status": "CANCELED"}
+
+
+def test_what_a_job_cannot_do_is_answered() -> None:
+    client = Client()
+    attend(client, "words", "bounded", "", 0, {"fail": lambda c, a: {}["x"]})
+    box = Mailbox(find_job("words").mailbox)
+    for action, error in (("dance", "This job does not understand 'dance'"), ("fail", "'x'")):
+        request = box.ask(action)
+        _until(lambda: list(box.folder.glob("answer-*.json")))
+        assert box.answer(request) == {"error": error}
+    client.stop()
+    _until(lambda: not announcements())
+
+
+def test_the_list_shows_that_a_job_restarts() -> None:
+    client = Client()
+    attend(client, "words", "streaming", "", 0)
+    client.become(JobStatus.RESTARTING)
+    _until(lambda: [job.status for job in announcements()] == ["RESTARTING"])
+    client.stop()
+    _until(lambda: not announcements())
+
+
+def test_a_list_that_cannot_be_written_is_told_and_the_job_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P12: nothing is a silent no-op."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PENSTOCK_STATE_DIR", str(tmp_path / "file"))
+    with pytest.warns(RuntimeWarning, match="The job cannot be listed, so `penstock list` and `penstock cancel`"):
+        assert attend(Client(), "words", "bounded", "", 0) is None
+
+
+def test_a_program_that_leaves_its_job_leaves_no_entry(tmp_path: Path) -> None:
+    """A daemon thread does not see the end of the process; the entry must go all the same."""
+    script = (
+        "from tests.core.test_running_jobs import Client\n"
+        "from penstock.core.attendant import attend\n"
+        "attend(Client(), 'left', 'streaming', '', 0)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[2])
+    assert list(jobs_folder().glob("*")) == []

@@ -1,0 +1,1 @@
+"""A PostgreSQL server for tests: its own files, on loopback."""

@@ -1,0 +1,185 @@
+"""Source functions with operator state: a restart goes on where the last durable batch ended (S3, F1, F7)."""
+
+from __future__ import annotations
+
+import json
+import threading
+import warnings
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.common.errors import ProgramError, SourceError, UserFunctionError
+from penstock.core.clock import SystemClock
+from penstock.core.job import RuntimeSettings
+from penstock.core.source import Position, SourceClock
+from penstock.datastream import (
+    CheckpointedFunction,
+    ParallelSourceFunction,
+    SourceContext,
+    SourceFunction,
+    StreamExecutionEnvironment,
+)
+from penstock.datastream.state import ListStateDescriptor
+from penstock.runtime.live import LiveSplits
+from penstock.testing import LocalJob, collect, local_job
+from tests.effort import examples
+
+NOW = SourceClock(0, 0)
+
+
+class Counting(SourceFunction, CheckpointedFunction):
+    """The numbers up to `end`; its state is the next one."""
+
+    union = False
+
+    def __init__(self, end: int, locked: bool = True) -> None:
+        self.end, self.locked = end, locked
+
+    def initialize_state(self, context: Any) -> None:
+        store = context.get_operator_state_store()
+        get = store.get_union_list_state if self.union else store.get_list_state
+        self.state = get(ListStateDescriptor("next"))
+        self.next = next(iter(self.state.get()), 0)
+        self.restored = context.is_restored()
+
+    def snapshot_state(self, context: Any) -> None:
+        self.checkpoint = context.get_checkpoint_id()
+        self.state.update([self.next])
+
+    def open(self, runtime_context: Any) -> None:
+        self.stopped = threading.Event()
+
+    def run(self, ctx: SourceContext) -> None:
+        while self.next < self.end and not self.stopped.is_set():
+            if self.locked:
+                with ctx.get_checkpoint_lock():
+                    ctx.collect(self.next)
+                    self.next += 1
+            else:
+                ctx.collect(self.next)
+                self.next += 1
+
+    def cancel(self) -> None:
+        self.stopped.set()
+
+
+class ParallelCounting(Counting, ParallelSourceFunction):
+    pass
+
+
+class Forgetful(Counting):
+    """Its state does not say where it reads."""
+
+    def snapshot_state(self, context: Any) -> None:
+        self.state.update([id(object()), threading.get_ident(), self.next * 7 + self.restored])
+
+
+def job_of(source: SourceFunction, parallelism: int = 1, buffer: int = 10) -> LocalJob:
+    env = StreamExecutionEnvironment()
+    collect(env.add_source(source), "out")
+    return local_job(env, parallelism, settings=RuntimeSettings(source_buffer_records=buffer))
+
+
+@settings(max_examples=examples(25))
+@given(st.lists(st.sampled_from(["batch", "lost", "restart"]), max_size=12), st.integers(1, 9))
+def test_batches_thrown_away_and_restarts_change_nothing(steps: list[str], buffer: int) -> None:
+    """S3, F1: every number once, in order; nothing is reported as lost."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        job = job_of(Counting(40), buffer=buffer)
+    for step in steps:
+        if job.finished:
+            break
+        if step == "restart":
+            job.restart()
+        else:
+            job.run_batch(1000, commit=step == "batch")
+    job.run()
+    assert job.results["out"] == list(range(40))
+    assert job.ledger.lost_records == 0
+
+
+def test_each_subtask_of_a_parallel_function_has_its_own() -> None:
+    """S3"""
+    job = job_of(ParallelCounting(20), parallelism=2, buffer=3)
+    job.run_batch(1000)
+    job.restart()
+    job.run()
+    assert sorted(job.results["out"]) == sorted([*range(20), *range(20)])
+
+
+# -- what a host does that has planned a batch, and has then lost the function ---------------------------
+
+
+def planned(source: SourceFunction, split: int = 0) -> tuple[Any, Position, Position]:
+    """A vertex, and two positions through JSON between which a function that is gone has emitted something."""
+    job = job_of(source)
+    vertex = job.plan.sources[0]
+    lost = LiveSplits(job.plan, SystemClock())
+    start = vertex.source.initial(split, 1)
+    for _ in range(3):  # the batch in question is not the first one
+        end = start
+        while end == start:
+            end = lost.advance(vertex, split, start, start, 1000, NOW)
+        last, start = start, end
+    lost.close()
+    return job.plan, *(Position.from_json(json.loads(json.dumps(p.to_json()))) for p in (last, start))
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_a_batch_planned_before_is_emitted_again(locked: bool) -> None:
+    """F1: the same records for it, and then those that follow; none twice."""
+    plan, start, end = planned(Counting(10_000, locked))
+    vertex = plan.sources[0]
+    again = LiveSplits(plan, SystemClock())
+    held = again.held(vertex, 0, start, end)
+    assert held is not None
+    assert held.lost == 0
+    values = [v for batch in held.batches for v in batch.values]
+    further = end
+    while further == end:
+        further = again.advance(vertex, 0, end, end, 1000, NOW)
+    following = again.held(vertex, 0, end, further)
+    again.close()
+    assert following is not None
+    values += [v for batch in following.batches for v in batch.values]
+    assert values == list(range(values[0], values[0] + len(values)))
+    if locked:
+        assert values[0] == start.at["events"]
+
+
+def test_state_that_does_not_say_where_the_function_reads_is_refused() -> None:
+    """P9, F8: never silently different."""
+    plan, start, end = planned(Forgetful(50))
+    with pytest.raises(SourceError, match=r"Source 'Source: Custom Source' .*is not what it was at the end .*lock"):
+        LiveSplits(plan, SystemClock()).held(plan.sources[0], 0, start, end)
+
+
+class Broken(Counting):
+    """Fails after a few numbers, with a state that cannot be asked for any more."""
+
+    def run(self, ctx: SourceContext) -> None:
+        super().run(ctx)
+        self.next = None  # type: ignore[assignment]
+        raise OSError("the line is dead")
+
+    def snapshot_state(self, context: Any) -> None:
+        self.state.update([self.next + 0])
+
+
+def test_a_function_that_fails_is_reported_with_its_own_error() -> None:
+    """P9"""
+    job = job_of(Broken(5), buffer=100)
+    with pytest.raises(UserFunctionError, match=r"(?s)run\(\) of operator .*OSError: the line is dead"):
+        job.run()
+
+
+def test_union_lists_of_parallel_functions_are_refused() -> None:
+    """P9"""
+    source = ParallelCounting(5)
+    source.union = True
+    with pytest.raises(ProgramError, match="union list state 'next' at parallelism 2, which this host cannot"):
+        job_of(source, parallelism=2).run()

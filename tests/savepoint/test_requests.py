@@ -1,0 +1,122 @@
+"""F4: another process asks a running job through files beside its checkpoint; the command line does."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from penstock.cli.command import main
+from penstock.core.clock import SystemClock
+from penstock.core.errors import SavepointError
+from penstock.savepoint.files import Folder
+from penstock.savepoint.requests import REQUESTS, Request, answer_name, ask
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    Folder(str(tmp_path / "ckpt")).write("penstock/owner", "me")
+    return tmp_path / "ckpt"
+
+
+def answering(checkpoint: Path, answer: Callable[[Request], dict[str, Any]]) -> threading.Thread:
+    """Stands for a job: takes one request and answers it."""
+
+    def job() -> None:
+        folder = Folder(str(checkpoint))
+        while not (names := [n for n in folder.names(REQUESTS) if n.endswith(".json") and "answer" not in n]):
+            SystemClock().sleep_ms(5)
+        ident = names[0].removesuffix(".json")
+        request = Request.decode(folder.read(f"{REQUESTS}/{names[0]}"))
+        folder.write(answer_name(ident), json.dumps({"done": False}))
+        SystemClock().sleep_ms(50)
+        folder.write(answer_name(ident), json.dumps({"done": True, **answer(request)}))
+
+    thread = threading.Thread(target=job)
+    thread.start()
+    return thread
+
+
+def test_a_savepoint_is_asked_for_on_the_command_line(checkpoint: Path, tmp_path: Path) -> None:
+    job = answering(checkpoint, lambda request: {"path": request.path})
+    result = CliRunner().invoke(main, ["savepoint", str(checkpoint), str(tmp_path / "saved")])
+    job.join()
+    assert (result.exit_code, result.output) == (0, f"{tmp_path}/saved\n")
+    assert Folder(str(checkpoint)).names(REQUESTS) == [], "nothing is left behind"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], Request("", True, False)),
+        (["--savepoint", "/s/one"], Request("/s/one", True, False)),
+        (["--savepoint", "/s/one", "--drain"], Request("/s/one", True, True)),
+    ],
+)
+def test_a_job_is_stopped_on_the_command_line(checkpoint: Path, options: list[str], expected: Request) -> None:
+    seen: list[Request] = []
+    job = answering(checkpoint, lambda request: seen.append(request) or {"path": request.path})  # type: ignore[func-returns-value]
+    result = CliRunner().invoke(main, ["stop", str(checkpoint), *options])
+    job.join()
+    assert seen == [expected]
+    assert (result.exit_code, result.output) == (0, f"{expected.path or 'Stopped.'}\n")
+
+
+def test_what_the_job_could_not_do_is_said(checkpoint: Path) -> None:
+    job = answering(checkpoint, lambda request: {"error": "the disk is full"})
+    result = CliRunner().invoke(main, ["stop", str(checkpoint)])
+    job.join()
+    assert (result.exit_code, result.output) == (1, "Error: the disk is full\n")
+
+
+def test_a_folder_that_is_no_checkpoint(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["savepoint", str(tmp_path), "/s"])
+    assert (result.exit_code, result.output) == (
+        1,
+        f"Error: {tmp_path} is not the checkpoint folder of a job of Penstock\n",
+    )
+
+
+def test_a_job_that_does_not_run(checkpoint: Path) -> None:
+    with pytest.raises(SavepointError, match=r"ckpt: no job answers: none seems to run on it after 0 s"):
+        ask(str(checkpoint), Request("/s"), SystemClock(), 10, 10)
+    assert Folder(str(checkpoint)).names(REQUESTS) == []
+
+
+JOB = """
+from penstock.datastream import StreamExecutionEnvironment
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([1, 2, 3, 4]).uid("n").key_by(lambda v: 0).reduce(lambda a, b: a + b).uid({uid!r}).print()
+env.execute()
+"""
+
+
+def test_a_job_is_started_from_a_savepoint_on_the_command_line(tmp_path: Path) -> None:
+    """F4, P10."""
+    from penstock.datastream import StreamExecutionEnvironment
+    from penstock.testing import collect, local_job
+
+    env = StreamExecutionEnvironment()
+    collect(env.from_collection([1, 2, 3, 4]).uid("n").key_by(lambda v: 0).reduce(lambda a, b: a + b).uid("s"), "out")
+    job = local_job(env)
+    job.run_batch(2)
+    saved = job.savepoint(str(tmp_path / "saved")).path
+    for uid in ("s", "t"):
+        (tmp_path / f"{uid}.py").write_text(JOB.format(uid=uid))
+
+    def run(uid: str, *options: str) -> tuple[int, str]:
+        arguments = ["run", str(tmp_path / f"{uid}.py"), "--host", "local", "-p", "1", "--from-savepoint", saved]
+        result = CliRunner().invoke(main, [*arguments, *options])
+        return result.exit_code, result.output
+
+    assert run("s") == (0, "6\n10\n")
+    code, text = run("t")
+    assert code == 1
+    assert "nobody claims the state of operator 'Reduce' (uid s)" in text
+    assert run("t", "--allow-unclaimed-state") == (0, "3\n7\n")
+    assert "the bounded host cannot: it keeps no state" in run("s", "--host", "bounded")[1]

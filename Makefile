@@ -8,11 +8,14 @@ READY := $(VENV)/.ready
 DOCS := .venv-docs
 FAST := not spark and not cluster and not kill
 # Two processes, each with half of the tests; more would gain little over what each of them has to import.
-FAST_RING = $(PY) -m pytest -q -m "$(FAST)" -n 2
+FAST_RING = $(PY) -m pytest -q -m "$(FAST)" -n 2 --dist worksteal
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
-.PHONY: help demo test check kill soak bench differential cep-parity memory back-pressure docs pictures setup java postgres lint types fast format rules parity lock lock-docs clean
+# The jobs that between them run every engine path; the others repeat them at other sizes.
+QUICK_JOBS := runtime,patterns,window-runtime,windows,interval-join,failed-logins,word-count,start-up,files
+
+.PHONY: help demo test check kill soak bench bench-quick differential cep-parity memory back-pressure docs pictures setup java postgres lint types fast format rules parity lock lock-docs clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -37,6 +40,9 @@ differential: setup ## the same programs under PyFlink and Penstock, compared
 
 bench: setup ## benchmarks against the peers
 	@$(WITH_JAVA) $(PY) -m benchmarks $(ARGS)
+
+bench-quick: setup ## Penstock alone on small inputs, a few minutes: does every benchmark still run, is it still right?
+	@$(WITH_JAVA) $(PY) -m benchmarks --quick --rounds 1 --peers penstock,loop --only $(QUICK_JOBS) $(ARGS)
 
 cep-parity: setup ## random patterns under the real FlinkCEP and ours; ARGS="FOLDER_OF_JARS [N]"
 	@$(WITH_JAVA) $(PY) -m tests.parity.flink_cep.compare $(ARGS)

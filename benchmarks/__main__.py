@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from benchmarks import report
@@ -23,15 +23,14 @@ def main(arguments: Sequence[str]) -> int:
     options = _options(arguments)
     if os.getloadavg()[0] > cores() / 4:
         print(f"warning: the load is {os.getloadavg()[0]:.1f} already; numbers will be worse than they are")
-    names = [options.only] if options.only else list(JOBS)
-    records = [_run(JOBS[name], options) for name in names]
+    records = [_run(JOBS[name], options) for name in options.only or JOBS]
     return 1 if any(map(_bad, records)) else 0
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller inputs, two rounds")
-    parser.add_argument("--only", choices=list(JOBS), metavar="JOB", help=f"one of {', '.join(JOBS)}")
+    parser.add_argument("--only", type=_jobs, metavar="A,B", help=f"some of {', '.join(JOBS)}")
     parser.add_argument("--peers", type=_peers, metavar="A,B", help=f"some of {', '.join(PEERS)}")
     parser.add_argument("--case", metavar="TEXT", help="only cases whose name begins with this")
     parser.add_argument("--rounds", type=int, help=f"rounds, instead of {ROUNDS} ({QUICK_ROUNDS} if quick)")
@@ -40,10 +39,17 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _peers(text: str) -> list[str]:
+    return _known(text, "peer", PEERS)
+
+
+def _jobs(text: str) -> list[str]:
+    return _known(text, "job", JOBS)
+
+
+def _known(text: str, what: str, there: Collection[str]) -> list[str]:
     names = text.split(",")
-    unknown = [name for name in names if name not in PEERS]
-    if unknown:
-        raise argparse.ArgumentTypeError(f"no such peer: {', '.join(unknown)}; there are {', '.join(PEERS)}")
+    if unknown := [name for name in names if name not in there]:
+        raise argparse.ArgumentTypeError(f"no such {what}: {', '.join(unknown)}; there are {', '.join(there)}")
     return names
 
 
@@ -55,6 +61,8 @@ def _run(job: Job, options: argparse.Namespace) -> dict[str, Any]:
         and (options.case is None or trial.case.startswith(options.case))
     ]
     rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
+    if not trials:
+        print(f"{job.name}: none of the chosen peers and cases", flush=True)
     machine = describe()
     measured = measure(job, trials, rounds, lambda line: print(line, flush=True))
     record = report.record_of(job, measured, machine, options.quick)

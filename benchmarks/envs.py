@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRATCH = ROOT / ".bench"
+DATA = SCRATCH / "data"
 _PINS = Path(__file__).with_name("peers.toml")
 
 

@@ -135,7 +135,7 @@ class Top(KeyedProcessFunction):  # type: ignore[misc]
         ctx.timer_service().register_event_time_timer(value[2])
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[tuple[int, int, int]]:
-        yield from ranked(((key, count) for key, count in self.counts), timestamp)
+        yield from ranked(((key, count) for key, count in self.counts.get()), timestamp)
         self.counts.clear()
 
 

@@ -2,7 +2,9 @@
 
 from benchmarks.job_empty_batch import EMPTY_BATCH
 from benchmarks.job_events import FAILED_LOGINS, INTERVAL_JOIN, WINDOWS
+from benchmarks.job_files import FILES
 from benchmarks.job_growth import GROWTH
+from benchmarks.job_latency import LATENCY
 from benchmarks.job_long_list import LONG_LIST
 from benchmarks.job_nexmark import NEXMARK
 from benchmarks.job_patterns import PATTERNS
@@ -25,6 +27,8 @@ JOBS = {
         NEXMARK,
         WORD_COUNT,
         START_UP,
+        LATENCY,
+        FILES,
         RUNNING_SUM,
         LONG_LIST,
         GROWTH,

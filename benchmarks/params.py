@@ -113,3 +113,21 @@ class StartParams:
     """Count the words of some lines; the first result ends the measurement."""
 
     lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyParams:
+    """A running sum over ``rate`` records a second for ``seconds``, of which the first ``warmup_s`` do not count."""
+
+    rate: int
+    seconds: int
+    warmup_s: int
+    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileParams:
+    """A file of ``records`` lines of a ``kind``: csv or json."""
+
+    kind: str
+    records: int

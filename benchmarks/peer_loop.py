@@ -7,9 +7,11 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks import events, functions
+from benchmarks.envs import DATA
+from benchmarks.files import READERS, file_of, summed
 from benchmarks.inputs import NOTHING, Answer, Record, checksum_of, records
 from benchmarks.model import RATE, Outcome
-from benchmarks.params import EventParams, RuntimeParams, SumParams
+from benchmarks.params import EventParams, FileParams, RuntimeParams, SumParams
 from benchmarks.worker import EVENT_JOBS, serve
 
 CHUNK = 10_000
@@ -108,5 +110,13 @@ def event_time(params: EventParams) -> Outcome:
     return Outcome({RATE: params.records / (perf_counter() - started)}, answer)
 
 
+def of_file(params: FileParams) -> Outcome:
+    """The csv and json of the standard library."""
+    path = str(file_of(params.kind, params.records, DATA))
+    started = perf_counter()
+    answer = summed(READERS[params.kind](path))
+    return Outcome({RATE: params.records / (perf_counter() - started)}, answer)
+
+
 if __name__ == "__main__":
-    serve({"running-sum": running_sum, "runtime": runtime, **dict.fromkeys(EVENT_JOBS, event_time)})
+    serve({"running-sum": running_sum, "runtime": runtime, "files": of_file, **dict.fromkeys(EVENT_JOBS, event_time)})

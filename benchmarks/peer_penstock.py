@@ -16,15 +16,27 @@ from statistics import median
 from typing import Any
 
 from benchmarks.disk import BytesWritten
+from benchmarks.envs import DATA
 from benchmarks.events import answer_of, cut_of
+from benchmarks.files import file_of
 from benchmarks.inputs import NOTHING, WEIGHT, Answer, record
 from benchmarks.job_growth import growth_record
 from benchmarks.job_long_list import key_metrics
 from benchmarks.machine import cores
 from benchmarks.model import BATCH_MS, BYTES, FIRST_MS, RATE, Outcome
-from benchmarks.params import EmptyBatchParams, EventParams, GrowthParams, LongListParams, StartParams, SumParams
+from benchmarks.params import (
+    EmptyBatchParams,
+    EventParams,
+    FileParams,
+    GrowthParams,
+    LongListParams,
+    StartParams,
+    SumParams,
+)
 from benchmarks.pattern_runtime import patterns
 from benchmarks.penstock_events import PROGRAMS, SOURCES
+from benchmarks.penstock_files import sum_file
+from benchmarks.penstock_latency import latency
 from benchmarks.penstock_runtime import runtime
 from benchmarks.window_runtime import windows
 from benchmarks.worker import EVENT_JOBS, serve, since_start_ms
@@ -186,6 +198,7 @@ def start_program(
         "penstock.host": "streaming",
         "execution.checkpointing.dir": str(checkpoint),
         "penstock.batch.max-records": split_records,
+        "penstock.batch.target-ms": 0,  # batches of the same size as the peers', however long they take
     }
     env = StreamExecutionEnvironment.get_execution_environment(Configuration(settings))
     env.set_parallelism(subtasks or cores())
@@ -261,6 +274,14 @@ def start_up(params: StartParams) -> Outcome:
     return Outcome({FIRST_MS: first_ms}, Answer(len(found), len(found)), versions=versions())
 
 
+def of_file(params: FileParams) -> Outcome:
+    """A job over three lines first."""
+    for records in (3, params.records):
+        sink = CountingSink(tempfile.mkdtemp(), _sums)
+        milliseconds = sum_file(str(file_of(params.kind, records, DATA)), params.kind, sink)
+    return Outcome({RATE: params.records * 1000 / milliseconds}, sink.answer(), [milliseconds], versions())
+
+
 def not_durable(params: EventParams) -> Outcome:
     """The bounded host: one job over a tenth of the records, then one over all of them, which counts."""
     for records in (params.records // 10, params.records):
@@ -296,6 +317,8 @@ if __name__ == "__main__":
             **dict.fromkeys(EVENT_JOBS, event_time),
             "window-runtime": windows,
             "start-up": start_up,
+            "latency": latency,
+            "files": of_file,
             "running-sum": running_sum,
             "empty-batch": empty_batch,
             "growth": growth,

@@ -20,18 +20,22 @@ from pathlib import Path
 from typing import Any
 
 from pyflink.common import Configuration, Types, WatermarkStrategy
-from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
+from pyflink.datastream.connectors.file_system import FileSource, StreamFormat
 from pyflink.datastream.connectors.number_seq import NumberSequenceSource
-from pyflink.datastream.functions import FlatMapFunction, KeyedProcessFunction
+from pyflink.datastream.functions import FlatMapFunction, KeyedProcessFunction, MapFunction
 from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.java_gateway import get_gateway
 
 from benchmarks import flink_nexmark
+from benchmarks.envs import DATA
 from benchmarks.events import cut_of, step_of
+from benchmarks.files import CSV, JSON, KEYS, file_of
 from benchmarks.flink_events import PROGRAMS, Progress, progress
-from benchmarks.inputs import WEIGHT, Answer, record
+from benchmarks.inputs import WEIGHT, Answer, checksum_of, record
+from benchmarks.job_latency import percentiles
 from benchmarks.model import FIRST_MS, RATE, Outcome
-from benchmarks.params import EventParams, StartParams, SumParams
+from benchmarks.params import EventParams, FileParams, LatencyParams, StartParams, SumParams
 from benchmarks.worker import EVENT_JOBS, serve, since_start_ms
 
 SUBTASKS = {"process": 1, "thread": 1}
@@ -105,6 +109,85 @@ def event_time(params: EventParams) -> Outcome:
     environment.execute(params.what)
     answer, rate = progress(folder, params.warmup, step_of(params.what))
     return Outcome({RATE: rate}, answer, versions=_versions())
+
+
+class Pace(MapFunction):  # type: ignore[misc]
+    """(key, value, due): holds each record back until it is due."""
+
+    def __init__(self, rate: int, keys: int) -> None:
+        self.rate, self.keys = rate, keys
+
+    def open(self, runtime_context: Any) -> None:
+        self.started: float | None = None
+
+    def map(self, index: int) -> tuple[int, int, float]:
+        if self.started is None:
+            self.started = time.time() - index / self.rate
+        due = self.started + index / self.rate
+        time.sleep(max(0.0, due - time.time()))
+        return (*record(index, self.keys), due)
+
+
+class PacedSum(Sum):
+    """(key, sum, due)."""
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[tuple[int, int, float]]:
+        for key, total in super().process_element(value, ctx):
+            yield key, total, value[2]
+
+
+class Late(Consume):
+    """Notes how long after it was due each record arrives."""
+
+    def flat_map(self, value: Any) -> tuple[()]:
+        self.marks.append((time.time() - value[2], self.count))
+        return super().flat_map(value)
+
+
+def latency(params: LatencyParams) -> Outcome:
+    """Percentiles over the records that were due after the warm-up."""
+    mode, folder = os.environ["BENCH_VARIANT"], tempfile.mkdtemp()
+    environment = StreamExecutionEnvironment.get_execution_environment(_configuration(mode, params.keys))
+    environment.set_buffer_timeout(0)
+    source = NumberSequenceSource(0, params.rate * params.seconds - 1)
+    indices = environment.from_source(source, WatermarkStrategy.no_watermarks(), "indices", Types.LONG())
+    triple = Types.TUPLE([Types.LONG(), Types.LONG(), Types.DOUBLE()])
+    keyed = indices.map(Pace(params.rate, params.keys), triple).key_by(lambda value: value[0], Types.LONG())
+    keyed.process(PacedSum(), triple).flat_map(Late(folder), Types.LONG()).print()
+    environment.execute("latency")
+    ((count, checksum, marks),) = [json.loads(path.read_text()) for path in Path(folder).glob("*.json")]
+    late = [seconds * 1000 for seconds, number in marks if params.warmup_s * params.rate <= number and seconds < 1e6]
+    return Outcome(percentiles(late), Answer(count, checksum), versions=_versions())
+
+
+def of_file(params: FileParams) -> Outcome:
+    """Lines, parsed by Python; in batch mode the sums come at the end."""
+    mode, parse = os.environ["BENCH_VARIANT"], _PARSE[params.kind]
+    environment = StreamExecutionEnvironment.get_execution_environment(_configuration(mode, KEYS))
+    environment.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    path = str(file_of(params.kind, params.records, DATA))
+    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), path).build()
+    lines = environment.from_source(source, WatermarkStrategy.no_watermarks(), "lines")
+    pair = Types.TUPLE([Types.LONG(), Types.LONG()])
+    keyed = lines.map(parse, pair).key_by(lambda found: found[0], Types.LONG())
+    started = time.time()
+    with keyed.reduce(lambda a, b: (a[0], a[1] + b[1])).execute_and_collect() as results:
+        sums = [(key, total) for key, total in results]
+    rate = params.records / (time.time() - started)
+    return Outcome({RATE: rate}, Answer(len(sums), checksum_of(sums)), versions=_versions())
+
+
+def _of_csv(line: str) -> tuple[int, int]:
+    fields = line.split(",")
+    return int(fields[1]), int(fields[2])
+
+
+def _of_json(line: str) -> tuple[int, int]:
+    found = json.loads(line)
+    return found["key"], found["value"]
+
+
+_PARSE = {CSV: _of_csv, JSON: _of_json}
 
 
 def start_up(params: StartParams) -> Outcome:
@@ -187,4 +270,12 @@ def _versions() -> dict[str, str]:
 if __name__ == "__main__":
     # the interpreter that thread mode embeds does not know that it belongs to a virtual environment
     os.environ["PYTHONPATH"] = os.pathsep.join([os.environ.get("PYTHONPATH", ""), sysconfig.get_path("purelib")])
-    serve({"running-sum": running_sum, "start-up": start_up, **dict.fromkeys(EVENT_JOBS, event_time)})
+    serve(
+        {
+            "running-sum": running_sum,
+            "start-up": start_up,
+            "latency": latency,
+            "files": of_file,
+            **dict.fromkeys(EVENT_JOBS, event_time),
+        }
+    )

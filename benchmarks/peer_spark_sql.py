@@ -8,15 +8,18 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 from statistics import median
+from time import perf_counter
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from benchmarks.disk import BytesWritten
-from benchmarks.inputs import Answer
+from benchmarks.envs import DATA
+from benchmarks.files import CSV, file_of
+from benchmarks.inputs import Answer, checksum_sql
 from benchmarks.job_growth import growth_sql
 from benchmarks.model import BATCH_MS, BYTES, FIRST_MS, RATE, Outcome
-from benchmarks.params import GrowthParams, StartParams, SumParams
+from benchmarks.params import FileParams, GrowthParams, StartParams, SumParams
 from benchmarks.spark_events import event_time
 from benchmarks.spark_query import consume, indices, keyed, run_batches, session, versions
 from benchmarks.spark_source import python_indices
@@ -58,6 +61,18 @@ def growth(params: GrowthParams) -> Outcome:
     return Outcome(metrics, batches.answer, batches.milliseconds, versions(spark))
 
 
+def of_file(params: FileParams) -> Outcome:
+    """Native readers with a schema; a small query first."""
+    spark, path = session(), str(file_of(params.kind, params.records, DATA))
+    reader = spark.read.schema("id bigint, key bigint, value bigint, text string")
+    spark.range(10).groupBy("id").count().collect()
+    started = perf_counter()
+    frame = reader.csv(path) if params.kind == CSV else reader.json(path)
+    row = sums(frame).selectExpr("count(*)", f"sum({checksum_sql('key', 'total')})").collect()[0]
+    seconds = perf_counter() - started
+    return Outcome({RATE: params.records / seconds}, Answer(row[0], row[1]), versions=versions(spark))
+
+
 def start_up(params: StartParams) -> Outcome:
     """A batch query over a small frame; a row for each word, so that the answers compare."""
     spark = session()
@@ -69,4 +84,12 @@ def start_up(params: StartParams) -> Outcome:
 
 
 if __name__ == "__main__":
-    serve({"running-sum": running_sum, "growth": growth, "start-up": start_up, **dict.fromkeys(EVENT_JOBS, event_time)})
+    serve(
+        {
+            "running-sum": running_sum,
+            "growth": growth,
+            "start-up": start_up,
+            "files": of_file,
+            **dict.fromkeys(EVENT_JOBS, event_time),
+        }
+    )

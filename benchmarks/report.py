@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks.model import Job, Ref
 from benchmarks.peers import PENSTOCK
+from benchmarks.plots import svg
 from benchmarks.schedule import Measured
 from benchmarks.summary import Number, Verdict, number, rounds, verdicts
 
@@ -83,6 +84,8 @@ def write(record: dict[str, Any]) -> None:
     RECORDS.mkdir(exist_ok=True)
     text = json.dumps(record, indent=1, ensure_ascii=False)
     (RECORDS / f"{record['job']}.json").write_text(text + "\n", encoding="utf-8")
+    if (picture := svg(record)) is not None:
+        (RECORDS / f"{record['job']}.svg").write_text(picture, encoding="utf-8")
     kept = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RECORDS.glob("*.json"))]
     parts = ["# Results", "Written by `python -m benchmarks --record`; do not edit.", *map(markdown, kept)]
     (FOLDER / "RESULTS.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
@@ -93,6 +96,7 @@ def markdown(record: dict[str, Any]) -> str:
     parts = [
         f"## {record['title']}",
         _provenance(record),
+        f"![{record['title']}](records/{record['job']}.svg)",
         _markdown_table(results_table(record)),
         *([_markdown_table(requirements_table(record))] if record["requirements"] else []),
         *record["notes"],

@@ -83,6 +83,9 @@ def interval_join(spark: SparkSession, batch: int) -> DataFrame:
     return left.join(right, F.expr(near)).selectExpr("l.at AS key", "r.at AS value", "greatest(l.at, r.at) AS at")
 
 
+ALERT = Row("key", "value", "at")
+
+
 class Failures(StatefulProcessor):
     """Counts failures in a row; the rows of a batch are sorted, batches are in order among themselves."""
 
@@ -96,7 +99,7 @@ class Failures(StatefulProcessor):
             failures = 0 if fine else failures + 1
             if failures == IN_A_ROW:
                 failures = 0
-                yield Row(key=user, value=at, at=at)
+                yield ALERT(user, at, at)
         self.failures.update((failures,))
 
 

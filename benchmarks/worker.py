@@ -18,7 +18,9 @@ from benchmarks.model import Outcome
 from benchmarks.params import (
     EmptyBatchParams,
     EventParams,
+    FileParams,
     GrowthParams,
+    LatencyParams,
     LongListParams,
     PatternParams,
     RuntimeParams,
@@ -39,6 +41,8 @@ PARAMS: dict[str, Callable[..., Any]] = {
     "patterns": PatternParams,
     "window-runtime": WindowParams,
     "start-up": StartParams,
+    "latency": LatencyParams,
+    "files": FileParams,
     **dict.fromkeys(EVENT_JOBS, EventParams),
 }
 

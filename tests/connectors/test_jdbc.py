@@ -33,6 +33,7 @@ from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecu
 from penstock.plan.guarantees import paths
 from penstock.testing import local_job
 from penstock.testing.local_host import LocalJob
+from tests.effort import examples
 from tests.postgres.server import Server, postgres_server
 
 PAIR = Types.ROW([Types.STRING(), Types.INT()])
@@ -254,7 +255,7 @@ def _play(job: LocalJob, size: int, what: str) -> None:
     job.restart()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(STEPS, st.integers(1, 3))
 def test_whatever_dies_when_every_record_takes_effect_once(steps: list[tuple[int, str]], parallelism: int) -> None:
     """F1, F6: against the plain list; values are random, so a batch that is run again brings others."""

@@ -45,7 +45,8 @@ def test_hosts_of_snippets_are_known() -> None:
 
 
 def _targets() -> list[tuple[Path, str]]:
-    everything = [*pages(), ROOT / "README.md", ROOT / "examples" / "README.md"]
+    others = ("README.md", "examples/README.md", "docs/index.md", "docs/zh/README.md")
+    everything = [*pages(), *(ROOT / other for other in others)]
     return [(page, link) for page in everything for link in links(page) if not link.startswith(("http", "mailto:"))]
 
 

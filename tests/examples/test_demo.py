@@ -27,6 +27,7 @@ from penstock.demo import (
     pane_end,
 )
 from penstock.testing import LocalJob, collect, local_job
+from tests.effort import some
 
 PER_SECOND, COUNT = 1_000, 17_000
 
@@ -62,7 +63,7 @@ def clicks() -> list[Click]:
     return list(map(Clicks(PER_SECOND), range(COUNT)))
 
 
-@pytest.mark.parametrize(("parallelism", "batches"), [(1, []), (2, [1, 1_000, 3, 4_000]), (4, [2_000] * 3)])
+@pytest.mark.parametrize(("parallelism", "batches"), some([(1, []), (2, [1, 1_000, 3, 4_000]), (4, [2_000] * 3)], 1))
 def test_rankings_and_alerts_equal_brute_force(clicks: list[Click], parallelism: int, batches: list[int]) -> None:
     """U2, O4, S4, P11: three keyed stages with timers, a side output, and nothing left in state at the end."""
     job = _job(parallelism)

@@ -12,6 +12,7 @@ from examples.outage import SILENCE_MS, Events, Outage, PerSecond, outages, per_
 from penstock.common import Configuration
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.testing import At, ManualClock, ScriptedSource, Tick, collect, local_job, scripted_stream
+from tests.effort import examples
 
 
 def attach(events: DataStream[Any]) -> None:
@@ -19,7 +20,7 @@ def attach(events: DataStream[Any]) -> None:
     collect(outages(events), "outages")
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.lists(st.sampled_from([0, 1, 40, 300, 999, 1_000, 2_999, 3_000, 3_001, 7_000]), min_size=1, max_size=25))
 def test_seconds_are_counted_and_silence_is_noticed(pauses: list[int]) -> None:
     """U18, T11, S4, W3: a second without events has no window; three seconds without any raise an alarm, once."""

@@ -13,14 +13,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from tests.cluster.standalone import Cluster, standalone_cluster
 from tests.kill.found import Class
 from tests.kill.job import JobOptions
+from tests.kill.moments import Moment
 from tests.kill.oracle import check
 from tests.kill.report import Round, write_report
 from tests.kill.run import ROOT, Kill, KilledJob, Target, pause_for
@@ -99,11 +101,10 @@ def _loop(kills: int, chance: random.Random, targets: Targets, report: Callable[
     """Rounds until enough kills have counted and, if so many are wanted, every class and sort has had its turn."""
     rounds: list[Round] = []
     counted: list[Kill] = []
-    aims = _aims(chance, counted)
     while len(counted) < kills or (kills >= 50 and (_missing(counted) or len(rounds) < len(SORTS))):
         sort = SORTS[len(rounds) % len(SORTS)]
         job = _job(sort, len(rounds), targets, max(1, kills - len(counted)))
-        rounds.append(_round(sort, job, chance, aims, counted, kills))
+        rounds.append(_round(sort, job, chance, counted, kills))
         report(rounds)
         print(f"round {len(rounds)}: {rounds[-1].wrong or 'right'}; {len(counted)} kills", flush=True)
     return rounds
@@ -124,14 +125,12 @@ def _job(sort: Sort, number: int, targets: Targets, wanted: int) -> KilledJob:
     return KilledJob(options, cluster.workers if cluster is not None else ())
 
 
-def _round(
-    sort: Sort, job: KilledJob, chance: random.Random, aims: Iterator[Class | None], counted: list[Kill], wanted: int
-) -> Round:
+def _round(sort: Sort, job: KilledJob, chance: random.Random, counted: list[Kill], wanted: int) -> Round:
     started = time.monotonic()
     try:
-        job.start(pause_for(next(aims), chance))
-        for target in sort.targets:
-            if (kill := _kill(job, target, chance, aims)) is not None:
+        job.start(_aim(sort.targets[0], chance, counted))
+        for target, following in pairwise((*sort.targets, Target.WORKER)):
+            if (kill := _kill(job, target, chance, _aim(following, chance, counted))) is not None:
                 counted += [kill] if kill.counts else []
                 print(f"  {kill.target}: {kill.kind}, {kill.found.remaining} left, {kill.recovered:.1f} s", flush=True)
             if len(counted) >= wanted:
@@ -143,12 +142,12 @@ def _round(
     return Round(sort.name, tuple(job.kills), tuple(check(job.options)), time.monotonic() - started)
 
 
-def _kill(job: KilledJob, target: Target, chance: random.Random, aims: Iterator[Class | None]) -> Kill | None:
+def _kill(job: KilledJob, target: Target, chance: random.Random, then: Moment | None) -> Kill | None:
+    """Kill somebody; from then on a moment is stretched for the next kill."""
     helpers: dict[Target, Callable[[random.Random], Kill | None]] = {
         Target.WORKER: job.kill_worker,
         Target.EXECUTOR: job.kill_executor,
     }
-    then = pause_for(next(aims), chance)
     if target not in helpers:
         return job.kill_driver(chance, target is Target.MACHINE, then)
     kill = helpers[target](chance)
@@ -156,12 +155,17 @@ def _kill(job: KilledJob, target: Target, chance: random.Random, aims: Iterator[
     return kill
 
 
-def _aims(chance: random.Random, counted: list[Kill]) -> Iterator[Class | None]:
-    """Every other kill is left to chance; for the others the class is stretched that was found least often."""
-    while True:
-        found = Counter(k.kind for k in counted)
-        yield min(Class, key=lambda c: (found[c], chance.random()))
-        yield None
+_WITH_HELPERS = (Class.A, Class.B)
+"""What a worker's or executor's death can disturb: later its work is done."""
+
+
+def _aim(target: Target, chance: random.Random, counted: list[Kill]) -> Moment | None:
+    """For every other kill the moment of the class that was found least often; the rest is left to chance."""
+    if chance.random() < 0.5:
+        return None
+    found = Counter(k.kind for k in counted)
+    classes = _WITH_HELPERS if target in (Target.WORKER, Target.EXECUTOR) else tuple(Class)
+    return pause_for(min(classes, key=lambda c: (found[c], chance.random())), chance)
 
 
 def _missing(kills: list[Kill]) -> set[Class]:

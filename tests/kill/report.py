@@ -66,8 +66,8 @@ carries a random number and the time of day. A kill is SIGKILL at a random momen
 batch had begun. At the end the committed files must equal an uninterrupted run where the functions are deterministic;
 in every case each key's numbers must have no gap and no duplicate, the sums that the second stage kept in state must
 equal the sums over the first stage's committed records, and both databases must hold the same rows as the files. For
-every other kill one moment of the batch is stretched by a pause in the test's own sinks or functions, so that every
-class is hit; these kills are marked with `*`."""
+about every other kill one moment of the batch is stretched by a pause in the test's own sinks or functions, so that
+every class is hit; these kills are marked with `*`."""
 
 
 def versions() -> str:

@@ -124,7 +124,7 @@ def test_general_aligned_and_panes_agree(
     assert run("panes", records, size, slide, offset, delay, lateness, tiny) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(-30, 60)), max_size=25),
     st.integers(1, 20),

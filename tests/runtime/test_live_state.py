@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.common.errors import ProgramError, SourceError
+from penstock.common.errors import ProgramError, SourceError, UserFunctionError
 from penstock.core.clock import SystemClock
 from penstock.core.job import RuntimeSettings
 from penstock.core.source import Position, SourceClock
@@ -156,6 +156,25 @@ def test_state_that_does_not_say_where_the_function_reads_is_refused() -> None:
     plan, start, end = planned(Forgetful(50))
     with pytest.raises(SourceError, match=r"Source 'Source: Custom Source' .*is not what it was at the end .*lock"):
         LiveSplits(plan, SystemClock()).held(plan.sources[0], 0, start, end)
+
+
+class Broken(Counting):
+    """Fails after a few numbers, with a state that cannot be asked for any more."""
+
+    def run(self, ctx: SourceContext) -> None:
+        super().run(ctx)
+        self.next = None  # type: ignore[assignment]
+        raise OSError("the line is dead")
+
+    def snapshot_state(self, context: Any) -> None:
+        self.state.update([self.next + 0])
+
+
+def test_a_function_that_fails_is_reported_with_its_own_error() -> None:
+    """P9"""
+    job = job_of(Broken(5), buffer=100)
+    with pytest.raises(UserFunctionError, match=r"(?s)run\(\) of operator .*OSError: the line is dead"):
+        job.run()
 
 
 def test_union_lists_of_parallel_functions_are_refused() -> None:

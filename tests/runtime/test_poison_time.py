@@ -28,6 +28,7 @@ from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
 from penstock.testing.jobs import collect, local_job
 from penstock.testing.local_host import LocalJob
+from tests.effort import examples
 
 BAD = OutputTag("bad")
 SIDE = OutputTag("side")
@@ -146,7 +147,7 @@ KINDS = ["aggregate", "late", "sliding", "panes"]
 WORDS = st.lists(st.tuples(st.sampled_from("ab"), st.integers(-2, 2), st.just(0)), max_size=12)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(WORDS, st.sampled_from(KINDS), st.lists(st.integers(1, 5), max_size=3))
 def test_windows_are_as_if_the_poison_had_not_been_there(data: list[Any], kind: str, batches: list[int]) -> None:
     """F9, W5: for every split into batches; a record is counted once, however many windows it belongs to."""

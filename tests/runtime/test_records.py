@@ -1,5 +1,6 @@
 """Records on their way: any Python object, fixed when emitted, in every kind of operator (P7, S7)."""
 
+import copy
 import datetime
 import enum
 from collections import namedtuple
@@ -201,3 +202,90 @@ def test_state_is_fixed_when_it_is_updated() -> None:
         ("b1", ["a1", "b1"], [["a1", "b1"]], ["a1", "b1"], ["b1"], ["b1"]),
         ("a2", ["a1", "b1", "a2"], [["a1"], ["a1", "b1", "a2"]], ["a1", "b1", "a2"], ["a1", "a2"], ["a1", "a2"]),
     ]
+
+
+MIXED: list[Any] = [1, "a", [1], True, (1, [2]), 2.5, {"k": [1]}, (1, 2), Pair(1, [2]), b"b", [], 7]
+
+
+def _spoil(value: Any) -> None:
+    """Change whatever can be changed in a record of `MIXED`."""
+    for part in value if isinstance(value, tuple) else (value,):
+        if isinstance(part, list):
+            part.append("spoilt")
+        elif isinstance(part, dict):
+            part["spoilt"] = True
+
+
+class Spoiling(KeyedProcessFunction):
+    """Emits and stores values of ever other classes, and spoils each afterwards; then shows what state holds."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.state = runtime_context.get_state(ValueStateDescriptor("last"))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        for template in MIXED:
+            for made in (copy.deepcopy(template), (0, copy.deepcopy(template))):
+                self.state.update(made)
+                yield made
+                for part in made if type(made) is tuple else (made,):
+                    _spoil(part)
+                yield self.state.value()
+        self.state.update(None)
+        yield self.state.value()
+
+
+def test_records_and_values_of_changing_classes_are_fixed() -> None:
+    """S7: what was immutable once does not decide about the next record or value."""
+    harness = KeyedOneInputHarness(Spoiling(), lambda v: 0)
+    for _ in range(2):
+        with harness.batch():
+            harness.push("go")
+    expected = [made for t in MIXED for made in (t, t, (0, t), (0, t))]
+    assert harness.output() == 2 * [*expected, None]
+
+
+class Plenty(KeyedProcessFunction):
+    """Makes many records of one."""
+
+    def process_element(self, value: int, ctx: Any) -> Iterator[tuple[int, int]]:
+        for number in range(value):
+            assert len(SEEN) >= number - 200, "what was made waits in memory"
+            yield value, number
+
+
+SEEN: list[Any] = []
+
+
+def test_a_call_that_yields_much_is_taken_in_chunks() -> None:
+    """F13: what one call makes of one record goes on before the call has ended."""
+    env = StreamExecutionEnvironment()
+    env.from_collection([1000]).key_by(lambda v: 0).process(Plenty()).map(lambda v: SEEN.append(v) or v).print()
+    SEEN.clear()
+    local_job(env, settings=RuntimeSettings(chunk_records=100), printer=lambda text: None).run()
+    assert SEEN == [(1000, number) for number in range(1000)]
+
+
+@dataclass(frozen=True)
+class Step:
+    by: int
+
+
+class Stepping(KeyedProcessFunction):
+    def __init__(self) -> None:
+        self.step, self.calls = Step(5), [0]
+
+    def process_element(self, value: int, ctx: Any) -> Iterator[int]:
+        self.calls[0] += 1
+        yield value + self.step.by * self.calls[0]
+
+
+def test_each_subtask_has_a_function_of_its_own() -> None:
+    """P6: attributes of a function are copied, those of objects that it holds too; the program's own stays as it was."""
+    function = Stepping()
+    for _ in range(2):
+        harness = KeyedOneInputHarness(function, lambda v: 0)
+        with harness.batch():
+            harness.push(1)
+            harness.push(1)
+        assert harness.output() == [6, 11]
+    assert function.calls == [0]

@@ -19,6 +19,7 @@ from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.runtime.codec import decode, loads
 from penstock.savepoint.folder import Savepoint
 from penstock.testing import At, LocalJob, ManualClock, ScriptedSource, Tick, collect, local_job
+from tests.effort import examples
 from tests.properties.programs import Event, expect_counted, expect_summed
 from tests.properties.test_same_results import inputs, runtime_settings
 from tests.runtime.test_operator_state import Running
@@ -87,7 +88,7 @@ legs = st.lists(
 )
 
 
-@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink])
+@settings(max_examples=examples(20), deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink])
 @given(streams=st.lists(inputs(), min_size=1, max_size=3), plan=legs, options=runtime_settings)
 def test_savepoints_between_any_two_forms_do_not_change_results(
     streams: list[list[Event]], plan: list[Leg], options: RuntimeSettings
@@ -250,3 +251,41 @@ def test_a_function_that_has_ended_is_not_run_again(tmp_path: Path) -> None:
     rest = job(2, first.savepoint(str(tmp_path / "one")).path)
     rest.run()
     assert (first.results["out"], rest.results) == ([0, 1, 2, 3, 4], {})
+
+
+def windows_of(channels: list[list[Any]], parallelism: int, saved: str | None, stages: int) -> LocalJob:
+    """Largest timestamps of windows of 10 ms, behind some exchanges; each channel is a source of its own."""
+    env = StreamExecutionEnvironment()
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v, _: v)
+    made = [
+        env.from_source(ScriptedSource([events], bounded=False), strategy, "s").uid(f"source {n}")
+        for n, events in enumerate(channels)
+    ]
+    stream = made[0].union(*made[1:]) if len(made) > 1 else made[0]
+    for n in range(stages):
+        stream = stream.rebalance().map(lambda v: v).uid(f"stage {n}")
+    windows = stream.key_by(lambda v: v // 10 % 3).window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+    collect(windows.reduce(max).uid("windows"), "out")
+    return local_job(env, parallelism, clock=ManualClock(), savepoint=saved)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 0), (1, 1), (0, 1), (2, 0)])
+def test_what_was_late_stays_late(before: int, after: int, tmp_path: Path) -> None:
+    """T10, F4: clocks are part of a savepoint, also where a stage is added or removed."""
+    events = [At(None, 1), At(None, 100), At(None, 2), At(None, 200)]
+    first = windows_of([events], 1, None, before)
+    first.run_batch(2)
+    rest = windows_of([events], 2, first.savepoint(str(tmp_path / "one")).path, after)
+    rest.run_batch(10)
+    assert (first.results["out"], rest.results["out"]) == ([1], [100])
+
+
+def test_channels_start_where_they_stood(tmp_path: Path) -> None:
+    """T5, F4: a source that is ahead and silent does not hold the clock back."""
+    channels = [[At(None, 90)], [At(None, 10), At(None, 50)]]
+    first = windows_of(channels, 1, None, 0)
+    first.run_batch(1)
+    saved = first.savepoint(str(tmp_path / "one")).path
+    rest = windows_of(channels, 2, saved, 0)
+    rest.run_batch(10)
+    assert (first.results, rest.results) == ({}, {"out": [10]})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Time, WatermarkStrategy
+from penstock.common import Configuration, Time, WatermarkStrategy
 from penstock.connectors.data_frame import DataFrameSource
 from penstock.core.errors import SavepointError
 from penstock.datastream import StreamExecutionEnvironment
@@ -176,3 +176,18 @@ def test_a_damaged_file_is_named(saved: str, damage: str) -> None:
 def test_a_plan_that_fits_is_only_pinned(saved: str) -> None:
     plan = local_job(counted(), 2).plan
     assert fit(plan, Savepoint(saved)).vertices == plan.vertices
+
+
+def test_a_job_that_has_not_taken_in_its_savepoint_yet(saved: str, tmp_path: Path) -> None:
+    job = local_job(counted(), savepoint=saved)
+    with pytest.raises(SavepointError, match="has not taken in the savepoint that it starts from: run a batch first"):
+        job.savepoint(str(tmp_path / "two"))
+
+
+def test_a_job_that_is_not_on_the_streaming_host_takes_none() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration({"penstock.host": "local"}))
+    env.from_collection([1]).print()
+    client = env.execute_async()
+    with pytest.raises(SavepointError, match="This job takes no savepoints: only jobs on the streaming host do"):
+        client.trigger_savepoint("/s")
+    client.wait()

@@ -59,9 +59,15 @@ def _resident(pid: int) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("VmRSS")), 0)
 
 
-def press(seconds: float, target_ms: int, every_s: float = 0.5, show: bool = False) -> Figures:
-    """Run the job for a while and look at it."""
-    conf = {"restart-strategy.type": "none", "penstock.batch.target-ms": target_ms}
+def press(
+    seconds: float, target_ms: int, batches: int | None = None, every_s: float = 0.5, show: bool = False
+) -> Figures:
+    """Run the job for a while, or for so many batches, and look at it."""
+    conf = {
+        "restart-strategy.type": "none",
+        "penstock.batch.target-ms": target_ms,
+        "penstock.batch.max-records": 5_000,
+    }
     env = StreamExecutionEnvironment(Configuration(conf)).set_parallelism(SINKS)
     source = DataGeneratorSource(lambda i: (i, "x" * 200), None, RateLimiterStrategy.per_second(RATE))
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "fast").uid("fast")
@@ -72,6 +78,8 @@ def press(seconds: float, target_ms: int, every_s: float = 0.5, show: bool = Fal
         for number in range(int(seconds / every_s)):
             threading.Event().wait(every_s)
             _look(client, figures)
+            if batches is not None and len(figures.batch_ms) >= batches:
+                break
             if show and number % 20 == 0:
                 print(
                     f"{number * every_s:7.0f} s  {figures.memory_mb[-1]:7.0f} MB  lag {figures.lag_records[-1]:>10,}  "

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -12,6 +16,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.cep import CEP, Pattern
 from penstock.common import Configuration, JobStatus, Time, WatermarkStrategy
 from penstock.connectors.file_sink import Encoder, FileSink
 from penstock.core.clock import SystemClock
@@ -22,12 +27,14 @@ from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import EventTimeSessionWindows
 from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.requests import Request, ask
-from penstock.state import open_state
+from penstock.state import StateEditor, open_state
+from penstock.testing import local_job
 
 pytestmark = pytest.mark.spark
 
 RECORDS = 3000
 KEYS = 7
+SPAN = 500
 
 
 class Count(KeyedProcessFunction):
@@ -104,7 +111,12 @@ def build(folder: Path, parallelism: int, checkpoint: str, changed: bool = False
         .uid("shaped")
     )
     sink = FileSink.for_row_format(str(folder / "out"), Encoder.json_encoder()).build()
-    counts.map(Marked()).uid("marked").union(sessions).sink_to(sink).uid("out")
+    ends = Pattern.begin("first").where(lambda v: v % SPAN == 0)
+    pattern = ends.followed_by("last").where(lambda v: v % SPAN == SPAN - 1)
+    matches = CEP.pattern(stream.key_by(lambda v: v // SPAN), pattern, lambda a, b: a - b).select(
+        lambda match: ("match", match["first"][0] // SPAN, match["last"][0])
+    )
+    counts.map(Marked()).uid("marked").union(sessions, matches.uid("matches")).sink_to(sink).uid("out")
     return env
 
 
@@ -116,6 +128,7 @@ def committed(folder: Path) -> Counter[Any]:
 def expected() -> Counter[Any]:
     found = Counter(("count", k, n) for k in range(KEYS) for n in range(1, len(range(k, RECORDS, KEYS)) + 1))
     found.update(("total", k, len(range(k, RECORDS, KEYS))) for k in range(KEYS))
+    found.update(("match", n, n * SPAN + SPAN - 1) for n in range(RECORDS // SPAN))
     found.update(("session", 0, 100 * h) for h in range(RECORDS // 100))
     return found
 
@@ -141,7 +154,9 @@ def test_a_job_is_stopped_rescaled_and_upgraded_and_its_results_are_those_of_one
     after_batches(client, 3)
     client.stop()
 
-    env = build(tmp_path, 1, "two", changed=True)
+    with pytest.raises(SavepointError, match=r"one has progress of its own, so the job 'golden' cannot start from"):
+        build(tmp_path, 2, "one", **{"execution.state-recovery.path": ended}).execute("golden")
+    env = build(tmp_path, 1, "two", changed=True, **{"execution.state-recovery.path": ended})  # goes on all the same
     client = env.execute_async("golden")
     answers: list[str] = []
     asking = threading.Thread(
@@ -165,6 +180,11 @@ def test_a_job_is_stopped_rescaled_and_upgraded_and_its_results_are_those_of_one
         SparkSession.getActiveSession(), "count", "key int, value int", lambda entry: (entry.key, entry.value)
     )
     assert {row.key: row.value for row in frame.collect()} == totals
+    people = SparkSession.getActiveSession().range(5)
+    editor = StateEditor.new("made")
+    editor.bootstrap("op", people, lambda r: r.id, lambda r, s: s.get_state(ValueStateDescriptor("v")).update(r.id * 2))
+    made = editor.write(str(tmp_path / "made")).keyed("op")
+    assert dict(zip(made["key"], made["value"], strict=True)) == {i: 2 * i for i in range(5)}
 
     with pytest.raises(SavepointError, match=r"nobody claims the state of operator 'Map' \(uid marked\)"):
         _without_marks(tmp_path, ended)
@@ -198,6 +218,38 @@ def _not_keyed(folder: Path) -> None:
     env.execute()
 
 
+MOMENTS = (
+    (3, False, "two/offsets/0"),
+    (3, False, "two/commits/1"),
+    (2, True, "two/penstock/upgrade-1/metadata.json"),
+    (2, True, "two/generation-1/offsets/0"),
+)
+"""Parallelism, whether the program has changed, and the file at whose sight everything is killed."""
+
+
+@pytest.mark.kill
+def test_a_job_that_is_killed_while_it_takes_over_its_state_loses_nothing(tmp_path: Path) -> None:
+    """F1, F4, F10: from a savepoint of the local host; killed in the first batch and in the middle of an upgrade."""
+    (tmp_path / "failed").touch()
+    first = local_job(build(tmp_path, 2, "unused"), 2)
+    first.run_batch(300)
+    saved = first.savepoint(str(tmp_path / "saved")).path
+    for parallelism, changed, moment in MOMENTS:
+        job = _started(tmp_path, parallelism, changed, saved)
+        while not (tmp_path / moment).exists():
+            assert job.poll() is None, f"ended before {moment}"
+            SystemClock().sleep_ms(5)
+        os.killpg(job.pid, signal.SIGKILL)
+        job.wait()
+    assert _started(tmp_path, 2, True, saved).wait() == 0
+    assert committed(tmp_path) == expected()
+
+
+def _started(folder: Path, *arguments: Any) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tests.spark.test_savepoints", str(folder), *map(str, arguments)]
+    return subprocess.Popen(command, start_new_session=True, cwd=Path(__file__).parents[2])
+
+
 def test_a_drained_job_has_fired_everything_and_its_savepoint_goes_on(tmp_path: Path) -> None:
     """F4: +∞ first; the sources stay where they were, and time starts over."""
     client = build(tmp_path, 2, "one").execute_async("golden")
@@ -214,3 +266,9 @@ def test_a_drained_job_has_fired_everything_and_its_savepoint_goes_on(tmp_path: 
     build(tmp_path, 1, "two", **{"execution.state-recovery.path": path}).execute("golden")
     counts = [(k, n) for kind, k, n in committed(tmp_path).elements() if kind == "count"]
     assert sorted(counts) == sorted((k, n) for kind, k, n in expected().elements() if kind == "count")
+
+
+if __name__ == "__main__":
+    where, number, new, origin = sys.argv[1:]
+    settings = {"execution.state-recovery.path": origin}
+    build(Path(where), int(number), "two", changed=new == "True", **settings).execute("golden")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
@@ -19,10 +20,18 @@ from penstock.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
+from penstock.runtime.state.page import NO_TIMER
 from penstock.state import StateEditor, StateView, open_state
+from penstock.state.keyed import pages
 from penstock.testing import ManualClock, collect, local_job
+from tests.effort import examples
 from tests.savepoint.programs import program
-from tests.savepoint.test_golden_jobs import STREAMS
+from tests.savepoint.test_golden_jobs import STREAMS, whole
+
+
+class Odd(NamedTuple):
+    number: int
+
 
 SEEN = ValueStateDescriptor("seen")
 NAMES = ListStateDescriptor("names")
@@ -135,7 +144,7 @@ def test_a_job_starts_with_state_made_from_a_data_frame(tmp_path: Path) -> None:
     assert job.results["out"] == [("bob", 10, 1), ("bye", "bob", 1000)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(counts=st.dictionaries(st.one_of(st.integers(), st.text(), st.none()), st.integers(0, 60), max_size=40))
 def test_what_is_made_is_what_is_read(counts: dict[Any, int], tmp_path_factory: pytest.TempPathFactory) -> None:
     """Lists that leave their page and maps that split included."""
@@ -182,6 +191,45 @@ def test_every_kind_of_operator_can_be_looked_at(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize("groups", [1, 7, 1000])
+def test_state_is_laid_out_in_another_number_of_key_groups(groups: int, tmp_path: Path) -> None:
+    """F4: the one thing that a job cannot change by itself; windows, sessions, partial matches included."""
+    first = local_job(program(STREAMS), 2, clock=ManualClock())
+    first.run_batch(30)
+    editor = StateEditor(open_state(first.savepoint(str(tmp_path / "one")).path))
+    editor.set_max_parallelism(groups)
+    saved = editor.write(str(tmp_path / "two")).savepoint.path
+    job = local_job(program(STREAMS), min(groups, 5), clock=ManualClock(), savepoint=saved)
+    assert job.plan.max_parallelism == groups
+    job.run()
+    for name, expected in whole(STREAMS).items():
+        assert Counter(first.results.get(name, []) + job.results.get(name, [])) == expected, name
+
+
+def test_large_collections_and_times_to_live_are_laid_out_anew(tmp_path: Path) -> None:
+    """S2, S6."""
+    mortal = ValueStateDescriptor("mortal")
+    mortal.enable_time_to_live(StateTtlConfig.new_builder(Time.hours(1)).build())
+    editor = StateEditor.new("large")
+    with editor.keyed("op") as state:
+        for key in range(9):
+            state.set_key(key)
+            state.get_list_state(NAMES).add_all(["n" * 1500] * 10 * key)
+            state.get_map_state(PLACES).put_all({n: [n] for n in range(500 * key)})
+            state.get_state(mortal).update(key)
+    before = editor.write(str(tmp_path / "one"))
+    editor = StateEditor(before)
+    editor.set_max_parallelism(3)
+    after = editor.write(str(tmp_path / "two"))
+
+    def shown(view: StateView) -> dict[Any, Any]:
+        return {(e.key, e.state): (e.kind, e.value, e.stamp_ms) for e in view.keyed("op").itertuples()}
+
+    assert shown(after) == shown(before)
+    assert {blob.place for blob in after.savepoint.blobs()} == {0, 1, 2}
+    assert after.backend("op").sweep_of(next(iter(pages(after.backend("op"))))) < NO_TIMER
+
+
 def test_refusals(view: StateView) -> None:
     with pytest.raises(SavepointError, match=r"has no operator with uid 'other'. It has: people, visits, auto-3"):
         view.keyed("other")
@@ -197,9 +245,23 @@ def test_refusals(view: StateView) -> None:
         editor.remove("other")
     with pytest.raises(SavepointError, match="There is an operator with uid 'people' already"):
         editor.rename("visits", "people")
+    with pytest.raises(SavepointError, match="A maximum parallelism must be at least 1, got 0"):
+        editor.set_max_parallelism(0)
     with pytest.raises(SavepointError, match="There is no split 3 of a source with uid 'people'"):
         editor.set_position("people", 3, 0)
     with editor.keyed("visits"):
         pass
     with pytest.raises(SavepointError, match=r"\(uid visits\) has been edited: rename it first"):
         editor.rename("visits", "guests")
+
+
+def test_a_class_that_is_not_at_hand_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    editor = StateEditor.new("odd")
+    with editor.keyed("op") as state:
+        state.set_key(Odd(1))
+        state.get_state(SEEN).update(1)
+    view = editor.write(str(tmp_path / "one"))
+    assert view.keys("op") == [Odd(1)]
+    monkeypatch.delattr("tests.state.test_offline.Odd")
+    with pytest.raises(SavepointError, match=r"a class that is not at hand here: .*Odd.*Make its module importable"):
+        view.keys("op")

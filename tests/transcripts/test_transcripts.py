@@ -6,6 +6,7 @@ import pytest
 
 from penstock.core.job import RuntimeSettings
 from penstock.testing.transcripts import Transcript, load_transcripts, run_local, run_on_host
+from tests.effort import some
 
 FILES = sorted(Path(__file__).parent.glob("*.yaml"))
 CASES = [case for file in FILES for case in load_transcripts(file)]
@@ -16,7 +17,7 @@ SPLITS = [(), (1,) * 60, (2, 1, 3, 0, 5)]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("parallelism", [1, 2, 4])
+@pytest.mark.parametrize("parallelism", some([1, 2, 4], 1))
 def test_in_the_local_host_for_every_split_into_batches(case: Transcript, parallelism: int) -> None:
     """P11: whatever the batches and the parallelism."""
     for split in SPLITS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +44,9 @@ Entry = tuple[int, bool, Any]
 """Timestamp, whether it must be told that nothing matched it, and the record."""
 
 
+_NOTHING: tuple[Sequence[Entry], int | None] = ((), None)
+
+
 class _Waiting:
     """The records of a side and key that can still match, in slots of time as wide as the interval.
 
@@ -51,9 +54,9 @@ class _Waiting:
     entries), and from (slot, number) to the full blocks: one more record of a slot touches few others.
     """
 
-    def __init__(self, name: str, width: int, context: RuntimeContext) -> None:
-        self._width = width
-        self._map: MapState[Any, Any] = context.get_map_state(MapStateDescriptor(f"_{name}"))
+    def __init__(self, side: Side, context: RuntimeContext) -> None:
+        self._width, self._tells = side.width, side.outer
+        self._map: MapState[Any, Any] = context.get_map_state(MapStateDescriptor(f"_{side.name}"))
 
     def add(self, entry: Entry) -> bool:
         """Keep a record; whether it is now the earliest of its slot."""
@@ -69,29 +72,34 @@ class _Waiting:
     def meet(self, first: int, last: int) -> list[Entry]:
         """The records of a range of time; from now on none of them is alone."""
         found: list[Entry] = []
-        for slot in range(first // self._width, last // self._width + 1):
+        slot, end = first // self._width, last // self._width
+        while slot <= end:
             head = self._map.get(slot)
             if head is not None:
                 full, earliest, newest = head
                 for number in range(full):
                     found += self._met((slot, number), self._map.get((slot, number)) or (), first, last)
                 found += self._met(slot, newest, first, last, (full, earliest))
+            slot += 1
         return found
 
     def _met(
         self, key: Any, block: tuple[Entry, ...], first: int, last: int, head: tuple[Any, ...] = ()
     ) -> list[Entry]:
         met = [entry for entry in block if first <= entry[0] <= last]
-        if any(alone for _, alone, _ in met):
+        if self._tells and any(alone for _, alone, _ in met):
             marked = tuple((time, alone and not first <= time <= last, value) for time, alone, value in block)
             self._map.put(key, (*head, marked) if head else marked)
         return met
 
-    def leave(self, slot: int, before: int) -> tuple[list[Entry], int | None]:
+    def leave(self, slot: int, before: int) -> tuple[Sequence[Entry], int | None]:
         """Forget the records of a slot that are earlier: those, and the earliest left if some were forgotten."""
         head = self._map.get(slot)
         if head is None or head[1] >= before:
-            return [], None
+            return _NOTHING
+        if not head[0] and len(head[2]) == 1:
+            self._map.remove(slot)
+            return head[2], None
         entries = self._emptied(slot, head)
         kept = [entry for entry in entries if entry[0] >= before]
         return [entry for entry in entries if entry[0] < before], self._filled(slot, kept) if kept else None
@@ -162,7 +170,7 @@ class IntervalMatch(KeyedCoProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._context = _Context()
-        left, right = (_Waiting(side.name, side.width, runtime_context) for side in self._sides)
+        left, right = (_Waiting(side, runtime_context) for side in self._sides)
         self._waiting = (left, right)
         metrics = runtime_context.get_metrics_group()
         self._late, self._dropped = metrics.counter("numLateRecords"), metrics.counter("numLateRecordsDropped")
@@ -194,34 +202,40 @@ class IntervalMatch(KeyedCoProcessFunction):
             return ()
         return ((side.late, value),)
 
-    def _on_time(self, index: int, value: Any, timestamp: int, timers: Any) -> Iterator[Any]:
-        side, matched = self._sides[index], False
+    def _on_time(self, index: int, value: Any, timestamp: int, timers: Any) -> Iterable[Any]:
+        side = self._sides[index]
         self._context.now = timestamp
-        for time, _, partner in self._waiting[1 - index].meet(timestamp + side.first, timestamp + side.last):
-            matched = True
-            left, right = (value, partner) if index == 0 else (partner, value)
-            self._context.stamps = (timestamp, time) if index == 0 else (time, timestamp)
-            yield from self._call(left, right, max(timestamp, time))
-        alone = side.outer and not matched
+        met = self._waiting[1 - index].meet(timestamp + side.first, timestamp + side.last)
+        alone = side.outer and not met
         if timestamp + side.last >= timers.current_watermark():
             if self._waiting[index].add((timestamp, alone, value)):
                 timers.register_event_time_timer(side.over(timestamp))
         elif alone:
-            yield from self._alone(index, value, timestamp)
+            return self._alone(index, value, timestamp)
+        return self._pairs(index, value, timestamp, met) if met else ()
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+    def _pairs(self, index: int, value: Any, timestamp: int, met: list[Entry]) -> Iterator[Any]:
+        for time, _, partner in met:
+            left, right = (value, partner) if index == 0 else (partner, value)
+            self._context.stamps = (timestamp, time) if index == 0 else (time, timestamp)
+            yield from self._call(left, right, max(timestamp, time))
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
         """The watermark is past the interval of some records: forget those, wait for the earliest of the others."""
         timers, self._context.now = ctx.timer_service(), timestamp
         clock = timers.current_watermark()
-        for index, (side, waiting) in enumerate(zip(self._sides, self._waiting, strict=True)):
-            slot = (timestamp - 1 - side.last) // side.width
-            for due in [slot] if timestamp < MAX_TIMESTAMP else waiting.slots():
-                gone, earliest = waiting.leave(due, clock - side.last if clock < MAX_TIMESTAMP else clock + 1)
-                for time, alone, value in gone:
-                    if alone:
-                        yield from self._alone(index, value, time)
+        results: list[Any] = []
+        for index, side in enumerate(self._sides):
+            waiting = self._waiting[index]
+            slots = ((timestamp - 1 - side.last) // side.width,) if timestamp < MAX_TIMESTAMP else waiting.slots()
+            before = clock - side.last if clock < MAX_TIMESTAMP else clock + 1
+            for slot in slots:
+                gone, earliest = waiting.leave(slot, before)
+                if side.outer:
+                    results += (r for time, alone, value in gone if alone for r in self._alone(index, value, time))
                 if earliest is not None:
                     timers.register_event_time_timer(side.over(earliest))
+        return results
 
     # -- results --------------------------------------------------------------------------------------
 

@@ -150,8 +150,8 @@ class JobClient(ABC):
     def ask(self, directory: str | None, stop: bool, drain: bool) -> CompletableFuture[str]:
         """A savepoint in a directory; hosts that can take one implement it."""
         raise SavepointError(
-            f"{type(self).__name__} takes no savepoints: only jobs on the streaming host do. "
-            "Set a checkpoint folder (execution.checkpointing.dir), or penstock.host to streaming"
+            "This job takes no savepoints: only jobs on the streaming host do. Set a checkpoint folder "
+            "(execution.checkpointing.dir), or penstock.host to streaming"
         )
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:

@@ -26,7 +26,8 @@ TARGET_MS = "penstock.batch.target-ms"
 
 _LEAST = 16
 _BATCHES = 8
-_GROWTH = 2
+_FIRST = 20_000
+_GROWTH = 8
 _ALIKE = 0.05
 _USEFUL = 0.25
 """The share of the target that is always left for records, however much of it a batch costs without any."""
@@ -44,8 +45,8 @@ class Admission:
     """Limits of every source, in records of a split.
 
     A batch is taken to cost a time of its own and a time per record, as the last batches show. What the target leaves
-    for records is dealt out evenly among the splits that had more to give than they were allowed. A job's first batch
-    is left out of account: workers start in it.
+    for records is dealt out evenly among the splits that had more to give than they were allowed. A job begins with
+    batches that are not large, and its first one is left out of account: workers start in it.
 
     >>> held = Admission({"clicks": SourceLimit(1000, 1 << 30)}, target_ms=1000)
     >>> held.note(12_000, {("clicks", 0): (1000, 50_000)})
@@ -62,7 +63,8 @@ class Admission:
         self._seen: deque[tuple[int, int]] = deque(maxlen=_BATCHES)
         self._fixed_ms = 0.0
         self._record_bytes: dict[str, float] = {}
-        self._limits = {uid: limit.records for uid, limit in sources.items()}
+        first = _FIRST if target_ms else None
+        self._limits = {uid: self._limit(uid, limit, first) for uid, limit in sources.items()}
 
     def limits(self) -> dict[str, int]:
         """Records that a split of each source may bring into the next batch."""
@@ -82,8 +84,10 @@ class Admission:
 
     def _share(self, records: int, read: Mapping[tuple[str, int], tuple[int, int]]) -> int | None:
         """What each split that is held back may bring; None if nothing need be held back for the target's sake."""
-        if not self._target_ms or not self._seen:
+        if not self._target_ms:
             return None
+        if not self._seen:
+            return _FIRST
         self._fixed_ms, record_ms = _costs(self._seen, self._fixed_ms)
         room_ms = max(self._target_ms - self._fixed_ms, self._target_ms * _USEFUL)
         held_back = sum(1 for (uid, _), (count, _) in read.items() if count >= self._limits.get(uid, 0))

@@ -55,11 +55,17 @@ def is_immutable(value: Any) -> bool:
     cls = value.__class__
     if cls in IMMUTABLE:
         return True
-    if cls is tuple:
-        return all(map(is_immutable, value))
-    if issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__dict__.get("__slots__") == ():
-        return all(map(is_immutable, value))
-    return False
+    if cls is not tuple and not _is_named_tuple(cls):
+        return False
+    for item in value:  # noqa: SIM110 - scalars, the commonest, without a call
+        if item.__class__ not in IMMUTABLE and not is_immutable(item):
+            return False
+    return True
+
+
+def _is_named_tuple(cls: type) -> bool:
+    """One whose instances have no attributes beside their fields."""
+    return issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__dict__.get("__slots__") == ()
 
 
 def _pickled(value: Any, what: str) -> bytes:
@@ -74,12 +80,6 @@ def _pickled(value: Any, what: str) -> bytes:
 
 def fix(value: Any) -> Any:
     """`value` itself if immutable, else a copy that shares nothing with it."""
-    if value.__class__ is tuple:  # the commonest case, without a call
-        for item in value:
-            if item.__class__ not in IMMUTABLE and not is_immutable(item):
-                break
-        else:
-            return value
     return value if is_immutable(value) else loads(_pickled(value, "record"))
 
 

@@ -110,6 +110,8 @@ class LiveSplit:
         self._ready.wait()
         self.buffer.narrow(limit)
         with self.buffer.still():
+            if self._error is not None:
+                raise self._error  # what its state says now is worth nothing
             end = self.buffer.seal(events_at(start), _ALL)
             return Position(start.at, end.ended) if end.at == events_at(start) else state.position(end)
 

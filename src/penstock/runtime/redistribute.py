@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from penstock.core.specs import OperatorSpec, SinkSpec, TimestampsSpec
+from penstock.core.specs import FunctionSinkSpec, OperatorSpec, SinkSpec, TimestampsSpec
 from penstock.runtime.context import Lane
+from penstock.runtime.operators.sink import committables
 from penstock.runtime.valve import ValveState
 
 __all__ = ["Share", "redistribute", "split_items"]
@@ -37,10 +38,13 @@ def _any_of(states: Mapping[int, Any], share: Share) -> Any:
 
 
 def _pending(states: Mapping[int, Any], share: Share) -> Any:
-    """Committables: the first subtask sends all back to the driver, unless they have been committed for good."""
+    """Committables: the first subtask sends all back to the driver, unless they have been committed for good.
+
+    Without the generation they were made in: batches are counted anew, so a sink begins another.
+    """
     if share.committed or share.subtask:
         return None
-    return [item for subtask in sorted(states) for item in states[subtask]] or None
+    return [item for subtask in sorted(states) for item in committables(states[subtask])] or None
 
 
 def _lanes(states: Mapping[int, Any], share: Share) -> Any:
@@ -69,6 +73,7 @@ def _lanes(states: Mapping[int, Any], share: Share) -> Any:
 
 _RULES: dict[type[OperatorSpec], Callable[[Mapping[int, Any], Share], Any]] = {
     SinkSpec: _pending,
+    FunctionSinkSpec: _pending,
     TimestampsSpec: _lanes,
 }
 

@@ -21,6 +21,10 @@ _OF_TIME = frozenset({"TimestampsSpec"})
 """Operators whose state is about time alone: nothing is lost with it that later records do not bring back."""
 
 
+_SINKS = frozenset({"SinkSpec", "FunctionSinkSpec"})
+"""Operators whose own snapshot is what they have prepared, and nothing once that is committed."""
+
+
 def fit(plan: JobPlan, savepoint: Savepoint, allow_unclaimed: bool = False) -> JobPlan:
     """The plan as it runs from this savepoint, or a refusal that names what does not fit.
 
@@ -55,9 +59,8 @@ def _unclaimed(metadata: Metadata, operators: dict[str, ChainedOperator]) -> Ite
 
 def _keeps(note: OperatorNote, metadata: Metadata) -> bool:
     """Whether an operator has state that would be missed."""
-    if note.kind in _OF_TIME or (note.kind == "SinkSpec" and metadata.committed):
-        return False
-    return bool(note.blobs)
+    committed = {"operator"} if note.kind in _SINKS and metadata.committed else set()
+    return note.kind not in _OF_TIME and bool(set(note.blobs) - committed)
 
 
 def _changed(metadata: Metadata, operators: dict[str, ChainedOperator]) -> Iterator[str]:

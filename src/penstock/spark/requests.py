@@ -77,8 +77,13 @@ class Inbox:
 
     def _take(self, ident: str, text: str) -> None:
         write: Callable[[str], None] = lambda body: self._checkpoint.write(answer_name(ident), body)  # noqa: E731
+        try:
+            request = Request.decode(text)
+        except (ValueError, TypeError) as error:
+            write(json.dumps({"done": True, "error": f"The job does not understand what is asked: {error}"}))
+            return
         write(json.dumps({"done": False}))
-        self.put(Request.decode(text)).add_done_callback(lambda answer: write(_answer(answer)))
+        self.put(request).add_done_callback(lambda answer: write(_answer(answer)))
 
 
 def _answer(answer: Future[str]) -> str:

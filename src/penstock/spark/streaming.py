@@ -31,8 +31,6 @@ from penstock.runtime.admission import admission, read_by
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.state.page import NO_TIMER
-from penstock.savepoint.describe import notes_of
-from penstock.savepoint.folder import Moment
 from penstock.savepoint.requests import Request
 from penstock.spark.bundle import make_bundle
 from penstock.spark.checkpoint import Checkpoint
@@ -44,11 +42,11 @@ from penstock.spark.frozen_frames import freeze_frames
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.job_thread import JobThread
 from penstock.spark.processor import StageProcessor
-from penstock.spark.requests import Asked, Inbox
 from penstock.spark.rows import SCHEMA, from_arrow
+from penstock.spark.service import Service
 from penstock.spark.session import get_session
 from penstock.spark.start import find_start
-from penstock.spark.state_reader import committed_positions, committed_union_lists, savepoint_of, undrained
+from penstock.spark.state_reader import committed_union_lists
 
 __all__ = ["StreamingJob", "start_streaming"]
 
@@ -101,10 +99,10 @@ class StreamingJob(JobClient):
         self._halted = threading.Event()
         self._batch_ms: dict[int, int] = {}
         self._release_ms = 0
-        self._inbox = Inbox(self._checkpoint.root, self._clock)
-        self._kept_at: tuple[Asked, str] | None = None
+        self._service = Service(spark, self._checkpoint, plan, self._clock)
         # of the current run
         self._control = ControlFile(os.path.join(self._scratch, "control.json"))
+        self._said: dict[str, Any] = {}
         self._query: StreamingQuery | None = None
         self._held_batch = -1
         self._released: int | None = None
@@ -125,7 +123,7 @@ class StreamingJob(JobClient):
             while True:
                 error = self._run_once()
                 if error is None:
-                    ended = self._finished or self._kept_at is not None or not self._stopping
+                    ended = self._finished or self._service.saved or not self._stopping
                     self._status = JobStatus.FINISHED if ended else JobStatus.CANCELED
                     return
                 self._failures += 1
@@ -154,10 +152,7 @@ class StreamingJob(JobClient):
         for waiting in self._queues.values():
             waiting.put(_END)
         shutil.rmtree(self._scratch, ignore_errors=True)
-        if self._kept_at is not None:
-            asked, path = self._kept_at
-            asked.answer.set_result(path)
-        self._inbox.close()
+        self._service.close()
 
     def _run_once(self) -> PenstockError | None:
         """One run of the query; the error it failed with, if it failed."""
@@ -241,56 +236,31 @@ class StreamingJob(JobClient):
             elif self._ran.wait(_IDLE_MS / 1000):
                 self._ran.clear()
 
-    # -- what is asked of it ------------------------------------------------------------------------
-
     def _heed(self, query: StreamingQuery) -> None:
-        """Do what is asked for, once the job stands still between two batches."""
-        asked = self._inbox.first()
-        if asked is None or self._released is None:  # the first batch of a run commits what the last one prepared
-            return
-        self._say()
-        drained = not asked.request.drain or self._finished
-        if drained and self._between_batches(query):
-            self._answer(asked)
+        """Do what is asked for, once the job stands still between two batches.
 
-    def _answer(self, asked: Asked) -> None:
-        request = asked.request
-        try:
-            path = self._write_savepoint(request) if request.path else ""
-        except Exception as error:
-            self._inbox.done()
-            self._say()
-            asked.answer.set_exception(translate(error, self._checkpoint.location))
-            return
-        self._inbox.done()
-        if request.stop:
-            self._kept_at, self._stopping = (asked, path), True
-        else:
-            asked.answer.set_result(path)
+        The first batch of a run comes first: it commits what the last one prepared.
+        """
+        if self._released is not None and self._service.heed(
+            self._released, self._finished, lambda: self._between_batches(query)
+        ):
+            self._stopping = True
         self._say()
-
-    def _write_savepoint(self, request: Request) -> str:
-        assert self._released is not None
-        batch = self._released
-        positions = committed_positions(self._checkpoint, batch)
-        if request.drain and batch > 0:
-            positions = undrained(positions, committed_positions(self._checkpoint, batch - 1))
-        moment = Moment(self._plan.settings.first_batch + batch, self._clock.now_ms(), positions, drained=request.drain)
-        notes = notes_of(self._plan)
-        return savepoint_of(self._spark, self._checkpoint, request.path, notes, self._plan.stages, batch, moment).path
 
     def _say(self) -> None:
         """Tell the planner: to stop, to hold still for a savepoint, to end all sources; and the next timer."""
         with self._lock:
-            asked = self._inbox.peek() if self._released is not None else None
-            drain = asked is not None and asked.drain
-            self._control.write(
-                stop=self._stopping,
-                hold=asked is not None and not drain,
-                drain=drain,
-                next_timer_ms=self._due_ms,
-                limits=self._admission.limits(),
-            )
+            begun = self._released is not None
+            words = {
+                "stop": self._stopping,
+                "hold": begun and self._service.holds,
+                "drain": begun and self._service.drains,
+                "next_timer_ms": self._due_ms,
+                "limits": self._admission.limits(),
+            }
+            if words != self._said:
+                self._said = words
+                self._control.write(**words)
 
     def _time_batch(self, query: StreamingQuery) -> None:
         """Note how long the last batch took that Spark has reported on; the last thousand are kept (F12)."""
@@ -400,7 +370,7 @@ class StreamingJob(JobClient):
         if self._status.is_globally_terminal_state():
             raise SavepointError(f"The job '{self._plan.name}' has ended ({self._status.name}): no savepoint is taken")
         path = f"{chosen.rstrip('/')}/savepoint-{self._id[:6]}-{uuid.uuid4().hex[:12]}"
-        future = self._inbox.put(Request(path, stop, drain))
+        future = self._service.inbox.put(Request(path, stop, drain))
         self._ran.set()
         return CompletableFuture(future)
 

@@ -25,6 +25,7 @@ from penstock.savepoint.files import Folder
 from penstock.savepoint.folder import METADATA, Savepoint, refuse_used
 from penstock.savepoint.metadata import Metadata, OperatorNote, SourceNote
 from penstock.state.keyed import make_backend, page_keys
+from penstock.state.regroup import regrouped
 from penstock.state.view import StateView
 
 __all__ = ["KeyedEditor", "StateEditor"]
@@ -33,7 +34,14 @@ __all__ = ["KeyedEditor", "StateEditor"]
 class KeyedEditor(LiveRuntimeContext):
     """Keyed state of one operator, as its function sees it: `get_state` and its like give the state of the current key.
 
-    A state with a time to live is asked for with the descriptor that the program uses. See `StateEditor`.
+    A state with a time to live is asked for with the descriptor that the program uses.
+
+    >>> from penstock.datastream.state import ListStateDescriptor
+    >>> with StateEditor.new("visits").keyed("count") as state:
+    ...     state.set_key("ann")
+    ...     state.get_list_state(ListStateDescriptor("names")).add_all(["Ann", "Anna"])
+    ...     list(state.get_list_state(ListStateDescriptor("names")).get())
+    ['Ann', 'Anna']
     """
 
     def __init__(self, note: OperatorNote, backend: KeyedBackend, max_parallelism: int) -> None:
@@ -168,6 +176,16 @@ class StateEditor:
         moved = (*note.splits[:split], Position(at, ended), *note.splits[split + 1 :])
         sources = (replace(s, splits=moved) if s is note else s for s in self._metadata.sources)
         self._metadata = replace(self._metadata, sources=tuple(sources))
+
+    def set_max_parallelism(self, max_parallelism: int) -> None:
+        """Lay all keyed state out anew, in another number of key groups: a job cannot have more subtasks than these."""
+        if max_parallelism < 1:
+            raise SavepointError(f"A maximum parallelism must be at least 1, got {max_parallelism}")
+        for note in self._metadata.operators:
+            if note.keyed:
+                old = self._edited.get(note.uid) or self._backend(note.uid)
+                self._edited[note.uid] = regrouped(old, note.uid, max_parallelism)
+        self._metadata = replace(self._metadata, max_parallelism=max_parallelism)
 
     # -- writing ----------------------------------------------------------------------------------------
 

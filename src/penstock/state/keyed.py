@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from penstock.core.errors import SavepointError
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.codec import Encoded, loads
 from penstock.runtime.state.backend import KeyedBackend
@@ -14,7 +16,7 @@ from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.task import store_prefix
 from penstock.savepoint.blobs import Blob
 
-__all__ = ["Entry", "TimerEntry", "entries", "make_backend", "page_keys", "timers"]
+__all__ = ["Entry", "TimerEntry", "entries", "make_backend", "page_keys", "pages", "timers", "understandable"]
 
 _EVENT, _PROCESSING = "event time", "processing time"
 
@@ -48,11 +50,25 @@ def make_backend(uid: str, blobs: Iterable[Blob], max_parallelism: int) -> Keyed
     return KeyedBackend(store, StoreKeys(store_prefix(uid)), max_parallelism, 12 << 10, MAX_TIMESTAMP)
 
 
-def _pages(backend: KeyedBackend) -> Iterator[Page]:
+def pages(backend: KeyedBackend) -> Iterator[Page]:
+    """Every page in the store."""
     assert isinstance(backend.store, MemoryStore)
     for key, blob in sorted(backend.store.blobs.items()):
         if key[8:9] == b"P":
-            yield Page.decode(_page_id(key), blob, ())
+            with understandable():
+                yield Page.decode(_page_id(key), blob, ())
+
+
+@contextmanager
+def understandable() -> Iterator[None]:
+    """State names the classes of its values; one that is not there here is asked for."""
+    try:
+        yield
+    except (AttributeError, ImportError) as error:
+        raise SavepointError(
+            f"State holds values of a class that is not at hand here: {error}. Make its module importable; if it was "
+            "defined in the script of the job, define it (or import it) in the script that looks at the state"
+        ) from error
 
 
 def _page_id(key: bytes) -> PageId:
@@ -61,13 +77,13 @@ def _page_id(key: bytes) -> PageId:
 
 def page_keys(backend: KeyedBackend) -> Iterator[Any]:
     """Every key that has a value or a timer."""
-    for page in _pages(backend):
+    for page in pages(backend):
         yield from sorted(page.members(), key=repr)
 
 
 def timers(backend: KeyedBackend) -> Iterator[TimerEntry]:
     """Every timer, in order of time within a page."""
-    for page in _pages(backend):
+    for page in pages(backend):
         for domain, waiting in zip((_EVENT, _PROCESSING), page.timers, strict=True):
             for time_ms, key, namespace in sorted(waiting, key=lambda timer: timer[0]):
                 yield TimerEntry(key, domain, time_ms, namespace)
@@ -75,7 +91,7 @@ def timers(backend: KeyedBackend) -> Iterator[TimerEntry]:
 
 def entries(backend: KeyedBackend) -> Iterator[Entry]:
     """Every value."""
-    for page in _pages(backend):
+    for page in pages(backend):
         with backend.at(page):
             for table in sorted(page.tables):
                 for key, stored in page.tables[table].items():

@@ -8,6 +8,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from penstock.core.clock import Clock, SystemClock
+from penstock.core.errors import SavepointError
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position, SourceClock
 from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
@@ -124,6 +125,8 @@ class LocalJob:
 
     def savepoint(self, path: str) -> Savepoint:
         """Write the state after the last durable batch into a folder (F4)."""
+        if self._restoring is not None:
+            raise SavepointError("The job has not taken in the savepoint that it starts from: run a batch first")
         positions: dict[str, dict[int, Position]] = {}
         for (vertex_id, split), position in (self._undrained or self._positions).items():
             positions.setdefault(self.plan.vertex(vertex_id).uid, {})[split] = position

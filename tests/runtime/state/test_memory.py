@@ -1,5 +1,7 @@
 """State larger than memory: pages are written through as they grow, not only when a batch ends (S6)."""
 
+from collections.abc import Iterable
+
 from penstock.runtime.state.backend import EVENT, KeyedBackend
 from penstock.runtime.state.handles import PagedListState
 from penstock.runtime.state.page import StoreKeys
@@ -55,3 +57,29 @@ def test_timers_that_are_due_together_are_not_loaded_together() -> None:
             most = max(most, sum(len(page.encode() or b"") for page in later._pages.values()))
     assert sorted(fired) == sorted(keys)
     assert most < 5 * budget, f"{most:,} bytes were held with a budget of {budget:,}"
+
+
+class PartsStore(MemoryStore):
+    """Notes how many bytes it is given at a time."""
+
+    largest = 0
+
+    def put_many(self, items: Iterable[tuple[bytes, bytes]]) -> None:
+        given = list(items)
+        self.largest = max(self.largest, sum(len(blob) for _, blob in given))
+        super().put_many(given)
+
+
+def test_pages_that_are_not_split_yet_are_written_in_parts() -> None:
+    """S6: 40 MiB in a few large pages are not encoded all at once when they are written through."""
+    store = PartsStore()
+    backend = KeyedBackend(store, StoreKeys(b"x"), 128, 12 << 10, 1 << 30)
+    state = PagedListState(backend, "list:kept")
+    keys = [f"k{i}" for i in range(10_000)]
+    backend.ensure(keys)
+    for key in keys:
+        backend.select(key)
+        state.add_all(values(key))
+    backend.flush()
+    assert sum(map(len, store.blobs.values())) > 40_000_000
+    assert store.largest < 6 << 20, f"{store.largest:,} bytes were written at once"

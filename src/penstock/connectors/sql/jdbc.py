@@ -87,7 +87,8 @@ class JdbcSink(SinkFunction, Sink):
         """Rows wait in the job's state until their batch is durable; then the driver writes them.
 
         The rows of a batch and a note that they are there (in the table `penstock_commits`, made when it is missing)
-        are one transaction, so whatever fails, and whatever the statement does, each record takes effect once.
+        are one transaction, so whatever fails, and whatever the statement does, each record takes effect once. The
+        rows of a batch pass through the state and the driver, where they must fit into memory.
         """
         made = _checked(sql, type_info, jdbc_connection_options)
         return ExactlyOnceJdbcSink(*made, jdbc_execution_options or JdbcExecutionOptions.defaults())

@@ -15,7 +15,7 @@ from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.operators.base import Operator, Poison, Timestamps
 
-__all__ = ["CollectOperator", "SinkOperator"]
+__all__ = ["CollectOperator", "SinkOperator", "committables"]
 
 
 class SinkOperator(Operator):
@@ -36,7 +36,7 @@ class SinkOperator(Operator):
         self._last_batch = -1
 
     def restore(self, state: Any) -> None:
-        if isinstance(state, list):  # before generations
+        if isinstance(state, list):  # from a savepoint, or from before there were generations
             state = (state, "", -1)
         self._committables, self._generation, self._last_batch = state
 
@@ -121,6 +121,12 @@ class SinkOperator(Operator):
     def _send(self, kind: int) -> None:
         payload = dumps((self.desc.uid, self.task.subtask, self._committables))
         self.task.send(ChunkRow(self.task.partition, DRIVER, self.task.vertex_id, 0, kind, payload))
+
+
+def committables(state: Any) -> list[Any]:
+    """What a sink's state holds for the driver."""
+    found: list[Any] = state if isinstance(state, list) else state[0]
+    return found
 
 
 class CollectOperator(Operator):

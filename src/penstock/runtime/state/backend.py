@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from heapq import heappop
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from penstock.runtime.codec import dumps, loads
@@ -31,6 +30,8 @@ _BUCKETS_KEPT = 64
 _KEY_WEIGHT = 160
 _WEIGH_EVERY = 8
 _SAMPLE = 16
+_PART_PAGES = 256
+_PART_BYTES = 4 << 20
 
 
 class KeyedBackend:
@@ -296,6 +297,11 @@ class KeyedBackend:
         if page.stored:
             self._groups[page.ident[0]].set_page(*page.ident[1:], page.earliest(), new=False)
 
+    def sweep_of(self, page: Page) -> int:
+        """When a page is to be swept, as its directory has it."""
+        self._load_groups([page.ident[0]])
+        return min((*self._groups[page.ident[0]].pages.get(page.ident[1:], ())[SWEEP:], NO_TIMER))
+
     def next_sweep_ms(self) -> int:
         """When something expired may have to be removed; NO_TIMER if nothing expires."""
         if self.sweeper is None:
@@ -379,14 +385,24 @@ class KeyedBackend:
                 self.group_timers[group.number] = earliest
 
     def _write(self, pages: list[Page]) -> None:
-        iterator = iter(pages)
-        while part := list(islice(iterator, 256)):
-            puts: list[tuple[bytes, bytes]] = []
-            drops: list[bytes] = []
-            for page in part:
-                self._write_page(page, puts, drops)
-            self.store.delete_many(drops)
-            self.store.put_many(puts)
+        """In parts of few pages and bytes: a page that has not been split yet may be large."""
+        puts: list[tuple[bytes, bytes]] = []
+        drops: list[bytes] = []
+        size = 0
+        for page in pages:
+            counted = len(puts)
+            self._write_page(page, puts, drops)
+            size += sum(len(blob) for _, blob in puts[counted:])
+            if len(puts) >= _PART_PAGES or size >= _PART_BYTES:
+                self._send(puts, drops)
+                size = 0
+        self._send(puts, drops)
+
+    def _send(self, puts: list[tuple[bytes, bytes]], drops: list[bytes]) -> None:
+        self.store.delete_many(drops)
+        self.store.put_many(puts)
+        puts.clear()
+        drops.clear()
 
     def _write_page(self, page: Page, puts: list[tuple[bytes, bytes]], drops: list[bytes]) -> None:
         group, depth, bits = page.ident

@@ -207,35 +207,38 @@ class PagedMapState(MapState[Any, Any]):
 
     def get(self, key: Any) -> Any:
         found = self._find(key)
-        return None if found is _ABSENT else decode(found)
+        if found.__class__ is Encoded:
+            return loads(found)
+        return None if found is _ABSENT else found
 
     def contains(self, key: Any) -> bool:
         return self._find(key) is not _ABSENT
 
     def _find(self, key: Any) -> Any:
-        stored = self._table.get(self._backend.key)
-        if stored is None:
-            return _ABSENT
+        backend = self._backend
+        stored = backend.page.slots[self._slot].get(backend.key)
         if stored.__class__ is dict:
             return stored.get(key, _ABSENT)
-        return stored.get(self._backend, key, _ABSENT)
+        return _ABSENT if stored is None else stored.get(backend, key, _ABSENT)
 
     def put(self, key: Any, value: Any) -> None:
-        self.put_encoded(key, encode(value))
+        self.put_encoded(key, value if value.__class__ in IMMUTABLE else encode(value))
 
     def put_encoded(self, key: Any, item: Any) -> None:
         """Put a value that has been encoded already."""
         backend = self._backend
-        stored: Any = self._table.get(backend.key)
-        if stored is None:
-            stored = self._table[backend.key] = {}
+        page = backend.page
+        table = page.slots[self._slot]
+        stored: Any = table.get(backend.key)
         if stored.__class__ is dict:
             stored[key] = item
             if len(stored) > INLINE_ENTRIES and not len(stored) & 255 and all(map(bucketable, stored)):
-                self._table[backend.key] = BucketMap.of(backend, stored)
+                table[backend.key] = BucketMap.of(backend, stored)
+        elif stored is None:
+            table[backend.key] = {key: item}
         else:
             stored.put(backend, key, item)
-        backend.page.dirty = True
+        page.dirty = True
 
     def put_all(self, dict_value: dict[Any, Any]) -> None:
         for key, value in dict_value.items():

@@ -110,3 +110,11 @@ def test_a_failing_function_on_the_bounded_host(tmp_path: Path) -> None:
     assert err.endswith("ZeroDivisionError: integer division or modulo by zero\n")
     assert "java" not in err
     assert "py4j" not in err
+
+
+def test_the_doctor_tries_spark() -> None:
+    """P2: an embedded Spark starts and runs a job."""
+    process = _penstock("doctor", "--start-spark")
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 0, out + err
+    assert re.search(r"Spark +4\.3\.\d+ started and ran a job in \d+\.\d s", out)

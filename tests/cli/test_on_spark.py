@@ -118,3 +118,16 @@ def test_the_doctor_tries_spark() -> None:
     out, err = process.communicate(timeout=240)
     assert process.returncode == 0, out + err
     assert re.search(r"Spark +4\.3\.\d+ started and ran a job in \d+\.\d s", out)
+
+
+def test_a_master_that_is_none_ends_with_a_message(tmp_path: Path) -> None:
+    """P9"""
+    job = tmp_path / "job.py"
+    job.write_text(dedent(JOB))
+    process = _penstock("run", str(job), "--master", "moon")
+    _, err = process.communicate(timeout=240)
+    assert process.returncode == 1
+    assert err.startswith("Error: Spark could not be started on moon: ")
+    assert "Could not parse Master URL: 'moon'" in err
+    assert "Traceback" not in err
+    assert "\tat " not in err

@@ -262,7 +262,7 @@ def test_a_call_that_yields_much_is_taken_in_chunks() -> None:
     env.from_collection([1000]).key_by(lambda v: 0).process(Plenty()).map(lambda v: SEEN.append(v) or v).print()
     SEEN.clear()
     local_job(env, settings=RuntimeSettings(chunk_records=100), printer=lambda text: None).run()
-    assert SEEN == [(1000, number) for number in range(1000)]
+    assert [(1000, number) for number in range(1000)] == SEEN
 
 
 @dataclass(frozen=True)

@@ -110,3 +110,24 @@ def test_a_failing_function_on_the_bounded_host(tmp_path: Path) -> None:
     assert err.endswith("ZeroDivisionError: integer division or modulo by zero\n")
     assert "java" not in err
     assert "py4j" not in err
+
+
+def test_the_doctor_tries_spark() -> None:
+    """P2: an embedded Spark starts and runs a job."""
+    process = _penstock("doctor", "--start-spark")
+    out, err = process.communicate(timeout=240)
+    assert process.returncode == 0, out + err
+    assert re.search(r"Spark +4\.3\.\d+ started and ran a job in \d+\.\d s", out)
+
+
+def test_a_master_that_is_none_ends_with_a_message(tmp_path: Path) -> None:
+    """P9"""
+    job = tmp_path / "job.py"
+    job.write_text(dedent(JOB))
+    process = _penstock("run", str(job), "--master", "moon")
+    _, err = process.communicate(timeout=240)
+    assert process.returncode == 1
+    assert err.startswith("Error: Spark could not be started on moon: ")
+    assert "Could not parse Master URL: 'moon'" in err
+    assert "Traceback" not in err
+    assert "\tat " not in err

@@ -139,6 +139,22 @@ def test_a_job_that_does_not_run_is_refused() -> None:
         find_job("words")
 
 
+def test_where_the_list_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for a user without a home, as in some containers: a job must not fail for that."""
+    monkeypatch.delenv("PENSTOCK_STATE_DIR")
+    monkeypatch.setenv("XDG_STATE_HOME", "/xdg")
+    assert jobs_folder() == Path("/xdg/penstock/jobs")
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert jobs_folder() == Path("/home/ann/.local/state/penstock/jobs")
+
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    assert jobs_folder().parts[-3:] == (f"state-{os.getuid()}", "penstock", "jobs")
+
+
 # -- the mailbox ----------------------------------------------------------------------------------------------
 
 

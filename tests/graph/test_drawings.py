@@ -23,6 +23,7 @@ from penstock.datastream.window import (
     EventTimeSessionWindows,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
 )
 from penstock.graph.marks import marks_of
 from penstock.graph.words import text_width
@@ -175,15 +176,19 @@ def test_forward_and_global_and_rescale_wires() -> None:
             lambda s: (
                 s.key_by(str).window(TumblingEventTimeWindows.of(Time.seconds(5))).allowed_lateness(500).reduce(max)
             ),
-            [("note", "tumbling event 5 s"), ("note", "allowed lateness 500 ms"), ("state", "keyed state")],
+            [("note", "tumbling windows, 5 s"), ("note", "allowed lateness 500 ms"), ("state", "keyed state")],
         ),
         (
             lambda s: s.key_by(str).window(EventTimeSessionWindows.with_gap(Time.minutes(2))).reduce(max),
-            [("note", "event session 2 min"), ("state", "keyed state")],
+            [("note", "session windows, 2 min"), ("state", "keyed state")],
         ),
         (
             lambda s: s.key_by(str).window(CountTumblingWindowAssigner.of(7)).reduce(max),
-            [("note", "count tumbling 7"), ("state", "keyed state")],
+            [("note", "count tumbling windows, 7"), ("state", "keyed state")],
+        ),
+        (
+            lambda s: s.key_by(str).window(TumblingProcessingTimeWindows.of(Time.minutes(1))).reduce(max),
+            [("note", "tumbling windows, 1 min, processing time"), ("state", "keyed state")],
         ),
         (lambda s: s.assign_timestamps_and_watermarks(EVENT_TIME), [("watermark", "2 s out of order")]),
         (

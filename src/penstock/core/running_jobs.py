@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import socket
+import tempfile
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from urllib.parse import urlparse
@@ -70,8 +71,16 @@ def jobs_folder() -> Path:
     given = os.environ.get("PENSTOCK_STATE_DIR")
     if given:
         return Path(given) / "jobs"
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "penstock" / "jobs"
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else _home()) / "penstock" / "jobs"
+
+
+def _home() -> Path:
+    """A user without a home, as in some containers, has a folder among the temporary ones."""
+    try:
+        return Path.home() / ".local" / "state"
+    except RuntimeError:
+        return Path(tempfile.gettempdir()) / f"state-{os.getuid()}"
 
 
 def process_mark(pid: int) -> str:

@@ -25,6 +25,8 @@ from penstock.core.window_assigners import SessionWindows, TimeWindows
 
 __all__ = ["NOTE", "STATE", "WATERMARK", "Mark", "marks_of", "role_of"]
 
+_LEFT_OUT = ("Windows", "Window", "Time", "Event", "Processing", "Assigner")
+
 STATE, WATERMARK, NOTE = "state", "watermark", "note"
 
 
@@ -122,10 +124,11 @@ def _generator(generator: Any) -> str:
 
 
 def _windows(assigner: Any) -> str:
-    """`TumblingEventTimeWindows(5000, ...)` in words."""
+    """`TumblingEventTimeWindows(5000, ...)` in words; event time goes without saying."""
     words = re.findall(r"[A-Z][a-z]+", type(assigner).__name__.lstrip("_"))
-    kind = " ".join(word.lower() for word in words if word not in ("Windows", "Window", "Time", "Assigner"))
-    return f"{kind} {_sizes(assigner)}".strip()
+    kind = " ".join(word.lower() for word in words if word not in _LEFT_OUT)
+    clock = ["processing time"] if "Processing" in words else []
+    return ", ".join([f"{kind} windows", *filter(None, [_sizes(assigner)]), *clock])
 
 
 def _sizes(assigner: Any) -> str:

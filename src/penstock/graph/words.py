@@ -32,6 +32,8 @@ def wrapped(text: str, width: float, size: float, bold: bool = False, lines: int
 
     >>> wrapped("a rather long name of an operator", 95, 13)
     ['a rather long', 'name of an', 'operator']
+    >>> wrapped("TumblingEventTimeWindows", 150, 13)
+    ['TumblingEventTime', 'Windows']
     >>> wrapped("x" * 40, 60, 10, lines=1)
     ['xxxxxxxx…']
     """
@@ -56,5 +58,11 @@ def _cut(text: str, width: float, size: float, bold: bool) -> int:
         fits -= 1
     if fits == len(text):
         return fits
-    between = max((i for i in range(1, fits + 1) if text[i : i + 1] == " " or text[i - 1] in "-_./"), default=0)
+    between = max((i for i in range(1, fits + 1) if _may_break(text, i)), default=0)
     return between if between >= fits // 3 else fits
+
+
+def _may_break(text: str, at: int) -> bool:
+    """Between words, behind a stroke, and where a capital letter begins a new part of a name."""
+    before, here = text[at - 1], text[at : at + 1]
+    return here == " " or before in "-_./" or (before.islower() and here.isupper())

@@ -11,12 +11,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyspark
 from pyspark.sql import SparkSession
 
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
+from penstock.spark.failures import translate
 from penstock.spark.java import find_java
 from penstock.spark.quiet import quiet_start
 
@@ -103,10 +105,22 @@ def _build(given: dict[str, str], cores: int) -> SparkSession:
         if not master.startswith("local"):
             builder = builder.config("spark.executorEnv.PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
     with _keeping_ctrl_c(), quiet_start():
-        session = builder.getOrCreate()
+        session = _created(builder, given.get("spark.master", "this machine"))
     session.sparkContext.setLogLevel(given.get("spark.log.level", "OFF"))
     if not submitted:
         _no_local_checksums(session)
+    return session
+
+
+def _created(builder: Any, where: str) -> SparkSession:
+    """Start Spark; what it cannot start with is most often a master, or a setting, that is not right (P9)."""
+    try:
+        session: SparkSession = builder.getOrCreate()
+    except Exception as error:
+        raise ConfigurationError(
+            f"Spark could not be started on {where}: {translate(error)}\nIs --master right, does it run, and are the "
+            "settings that begin with 'spark.'? `penstock doctor` looks at this machine"
+        ) from error
     return session
 
 

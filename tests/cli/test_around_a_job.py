@@ -25,6 +25,7 @@ COUNT = """
 # -- new ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_a_new_project_passes_its_test_and_runs(tmp_path: Path) -> None:
     """P1, P2: as the messages say: its test, then the job."""
     folder = tmp_path / "my shop"
@@ -91,6 +92,7 @@ def test_a_missing_java_comes_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -
     assert "1 problem(s): jobs cannot run here yet." in result.stdout
 
 
+@pytest.mark.process
 def test_a_job_without_java_ends_with_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P9: no stack trace. The bounded host looks for Java before it starts anything."""
     monkeypatch.setenv("JAVA_HOME", "/nowhere")

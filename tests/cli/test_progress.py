@@ -224,6 +224,7 @@ def _plain(text: str) -> list[str]:
     return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "\n").splitlines()]
 
 
+@pytest.mark.process
 def test_on_a_terminal_the_table_is_shown_and_the_jobs_output_is_whole(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "penstock.cli", "run", script(tmp_path, LONG), "--host", "local", "-p", "1"]
     code, text = _on_terminal(command)

@@ -14,10 +14,12 @@ from benchmarks.inputs import Answer, expected_per_batch, expected_per_record
 from benchmarks.model import RATE, Job, Ref, Requirement, Trial
 from benchmarks.params import SumParams
 from benchmarks.peers import (
+    APPLY_PANDAS,
     BYTEWAX,
     FLINK_PROCESS,
     FLINK_THREAD,
     LOOP,
+    PATHWAY,
     PENSTOCK,
     SPARK_SQL,
     TWS_PANDAS,
@@ -47,10 +49,12 @@ FULL: dict[int, dict[str, Size]] = {
         PENSTOCK: Size(4, 6),
         TWS_ROW: Size(2, 3),
         TWS_PANDAS: Size(2, 3),
+        APPLY_PANDAS: Size(2, 3),
         SPARK_SQL: Size(4, 6),
         FLINK_PROCESS: Size(10, 20, STREAM),
         FLINK_THREAD: Size(10, 30, STREAM),
         BYTEWAX: Size(100, 200, STREAM),
+        PATHWAY: Size(0, 100, STREAM),
         LOOP: Size(100, 200, STREAM),
     },
     K5: {
@@ -59,6 +63,7 @@ FULL: dict[int, dict[str, Size]] = {
         SPARK_SQL: Size(4, 6),
         FLINK_THREAD: Size(20, 30, STREAM),
         BYTEWAX: Size(100, 200, STREAM),
+        PATHWAY: Size(0, 100, STREAM),
         LOOP: Size(100, 200, STREAM),
     },
     K6: {
@@ -66,6 +71,7 @@ FULL: dict[int, dict[str, Size]] = {
         SPARK_SQL: Size(4, 5),
         FLINK_THREAD: Size(20, 30, STREAM),
         BYTEWAX: Size(150, 150, STREAM),
+        PATHWAY: Size(0, 150, STREAM),
         LOOP: Size(150, 150, STREAM),
     },
 }
@@ -75,10 +81,12 @@ QUICK: dict[int, dict[str, Size]] = {
         PENSTOCK: Size(2, 3),
         TWS_ROW: Size(1, 1),
         TWS_PANDAS: Size(1, 1),
+        APPLY_PANDAS: Size(1, 1),
         SPARK_SQL: Size(2, 3),
         FLINK_PROCESS: Size(3, 7, STREAM),
         FLINK_THREAD: Size(3, 7, STREAM),
         BYTEWAX: Size(20, 40, STREAM),
+        PATHWAY: Size(0, 20, STREAM),
         LOOP: Size(20, 40, STREAM),
     },
     K5: {
@@ -87,6 +95,7 @@ QUICK: dict[int, dict[str, Size]] = {
         SPARK_SQL: Size(2, 3),
         FLINK_THREAD: Size(3, 7, STREAM),
         BYTEWAX: Size(20, 40, STREAM),
+        PATHWAY: Size(0, 20, STREAM),
         LOOP: Size(20, 40, STREAM),
     },
     K6: {
@@ -94,6 +103,7 @@ QUICK: dict[int, dict[str, Size]] = {
         SPARK_SQL: Size(2, 2),
         FLINK_THREAD: Size(3, 7, STREAM),
         BYTEWAX: Size(50, 50, STREAM),
+        PATHWAY: Size(0, 50, STREAM),
         LOOP: Size(50, 50, STREAM),
     },
 }
@@ -115,6 +125,8 @@ def _trial(keys: int, peer: str, size: Size) -> Trial:
 
 
 def _expected(peer: str, params: SumParams) -> Callable[[], Answer]:
+    if peer == PATHWAY:
+        return partial(_per_batch, 1, params.records, params.keys)
     if peer == SPARK_SQL:
         return partial(_per_batch, params.batches, params.batch_records, params.keys)
     return partial(_per_record, params.records, params.keys)
@@ -153,10 +165,12 @@ RUNNING_SUM = Job(
         + ", ".join(f"{batch:,} at {_case(keys)}" for keys, batch in BATCH.items())
         + ". Spark peers and Penstock: batch size by the median time of a batch, after warm-up batches. The others: "
         "records after the warm-up by the time they took to arrive at the consumer.",
-        "Spark's native SQL emits one row for each key that a batch touched, all others one for each record.",
-        "Left out for their time: transformWithState with pandas at 100,000 keys and both forms at 1,000,000; "
+        "Spark's native SQL emits one row for each key that a batch touched, Pathway what has changed every half "
+        "second (its rate includes its start), all others one for each record.",
+        "Left out for their time: transformWithState with pandas and applyInPandasWithState at 100,000 keys and all "
+        "three forms at 1,000,000; "
         "PyFlink's process mode at 100,000 keys and more (one run over 100,000 records took 135 s on a busy machine).",
         "Penstock and PyFlink compute keys from indices in Python as part of the job, the Spark peers in the JVM; "
-        "Bytewax and the loop find their input in memory. Bytewax, PyFlink and the loop keep nothing durable.",
+        "Bytewax and the loop find their input in memory. Bytewax, Pathway, PyFlink and the loop keep nothing durable.",
     ),
 )

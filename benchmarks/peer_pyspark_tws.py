@@ -1,4 +1,7 @@
-"""PySpark's ``transformWithState`` written by hand, grouped by the user's key; ``BENCH_VARIANT`` row or pandas."""
+"""PySpark's ``transformWithState`` written by hand, grouped by the user's key; ``BENCH_VARIANT`` row, pandas or apply.
+
+The last is the older ``applyInPandasWithState``.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from benchmarks.job_long_list import key_metrics
 from benchmarks.model import RATE, Outcome
 from benchmarks.params import LongListParams, SumParams
-from benchmarks.processors import EMITTED, OUTPUT, summed_by_pandas, summed_by_row
+from benchmarks.processors import EMITTED, OUTPUT, summed_by_apply, summed_by_pandas, summed_by_row
 from benchmarks.spark_events import event_time
 from benchmarks.spark_query import collect, consume, indices, keyed, run_batches, session, versions
 from benchmarks.worker import serve
 
-SUMMED = {"row": summed_by_row, "pandas": summed_by_pandas}
+SUMMED = {"row": summed_by_row, "pandas": summed_by_pandas, "apply": summed_by_apply}
 
 
 def running_sum(params: SumParams) -> Outcome:

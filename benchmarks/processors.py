@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 from pyspark.sql import DataFrame, Row
+from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 OUTPUT = "key bigint, total bigint"
@@ -52,3 +53,18 @@ def summed_by_row(records: DataFrame) -> DataFrame:
 def summed_by_pandas(records: DataFrame) -> DataFrame:
     """The same with frames."""
     return records.groupBy("key").transformWithStateInPandas(PandasSum(), OUTPUT, "append", "none")
+
+
+def _add(key: Any, frames: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
+    total = state.get[0] if state.exists else 0
+    for frame in frames:
+        totals = frame["value"].cumsum() + total
+        total = int(totals.iloc[-1])
+        yield pd.DataFrame({"key": frame["key"], "total": totals})
+    state.update((total,))
+
+
+def summed_by_apply(records: DataFrame) -> DataFrame:
+    """The same with the older ``applyInPandasWithState``."""
+    grouped = records.groupBy("key")
+    return grouped.applyInPandasWithState(_add, OUTPUT, "total bigint", "append", GroupStateTimeout.NoTimeout)

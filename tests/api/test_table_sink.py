@@ -10,7 +10,9 @@ import pytest
 from penstock.api.table_sink import SparkTableSink, StagedCommitter
 from penstock.common import Types
 from penstock.core.errors import ProgramError
+from penstock.core.guarantees import SinkKind
 from penstock.core.sink import CommitRequest, WriterInitContext
+from penstock.core.specs import SinkSpec
 
 ROW = Types.ROW_NAMED(["n"], [Types.LONG()])
 
@@ -85,3 +87,8 @@ def test_what_makes_no_sense_is_refused(args: tuple[Any, ...], text: str) -> Non
     """P9"""
     with pytest.raises(ProgramError, match=text):
         SparkTableSink(*args, "/tmp/staging")
+
+
+def test_it_promises_no_more_than_it_keeps(tmp_path: Path) -> None:
+    """F7: a driver that dies between loading and noting it down loads again."""
+    assert SinkSpec(SparkTableSink("t", ROW, str(tmp_path))).sink_kind is SinkKind.WRITE_AHEAD

@@ -121,11 +121,11 @@ def test_withdrawing_leaves_a_successor_on_the_same_checkpoint(tmp_path: Path) -
     assert find_job(str(tmp_path)) == second
 
 
-@pytest.mark.parametrize("wanted", ["words", "5f1a", "5f1a0000", str(os.getpid()), "CHECKPOINT", "file:CHECKPOINT"])
+@pytest.mark.parametrize("wanted", ["words", "5f1a", "5f1a0000", "PROCESS", "CHECKPOINT", "file:CHECKPOINT"])
 def test_a_job_is_found_by_name_id_process_and_checkpoint(tmp_path: Path, wanted: str) -> None:
     job = _job(checkpoint=str(tmp_path))
     announce(job)
-    assert find_job(wanted.replace("CHECKPOINT", str(tmp_path))) == job
+    assert find_job(wanted.replace("CHECKPOINT", str(tmp_path)).replace("PROCESS", str(os.getpid()))) == job
 
 
 def test_a_job_that_does_not_run_is_refused() -> None:

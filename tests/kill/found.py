@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.kill.job import PARALLELISM, JobOptions
 from tests.kill.sinks import marks
 
-__all__ = ["Class", "Found", "autopsy", "inspect"]
+__all__ = ["Class", "Found", "autopsy", "inspect", "last_committed"]
 
 STAGES = 2
 
@@ -55,6 +55,11 @@ class Found:
         if self.stores == STAGES * PARALLELISM:
             return Class.C
         return Class.B if self.prepared else Class.A
+
+
+def last_committed(options: JobOptions) -> int:
+    """The number of the last batch that Spark has committed; cheap enough to be asked for all the time."""
+    return _last(Path(options.checkpoint) / "commits")
 
 
 def autopsy(options: JobOptions) -> Found:

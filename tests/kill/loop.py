@@ -24,6 +24,7 @@ from tests.kill.found import Class
 from tests.kill.job import JobOptions
 from tests.kill.moments import Moment
 from tests.kill.oracle import check
+from tests.kill.processes import end_when_told
 from tests.kill.report import Round, write_report
 from tests.kill.run import ROOT, Kill, KilledJob, Target, pause_for
 from tests.postgres.server import USER, Server, postgres_server
@@ -58,6 +59,7 @@ RECORDS = 480
 
 def main(arguments: list[str]) -> int:
     given = _parse(arguments)
+    end_when_told()
     seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="penstock-kill-"))

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Process", "alive", "below", "executors", "jvm_of", "kill", "python_workers", "wait_for", "wait_gone"]
+__all__ = [
+    "Process",
+    "alive",
+    "below",
+    "end_when_told",
+    "executors",
+    "jvm_of",
+    "kill",
+    "python_workers",
+    "wait_for",
+    "wait_gone",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +93,11 @@ def kill(process: Process) -> None:
     if alive(process):
         with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
+
+
+def end_when_told() -> None:
+    """SIGTERM ends this process as Ctrl-C does: what it started is ended, too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def wait_gone(processes: list[Process], seconds: float) -> list[Process]:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO
 
-from tests.kill.found import Class, Found, autopsy, inspect
+from tests.kill.found import Class, Found, autopsy, inspect, last_committed
 from tests.kill.job import JobOptions
 from tests.kill.moments import PAUSES, Aim, Moment
 from tests.kill.processes import Process, alive, below, executors, jvm_of, kill, python_workers, wait_for, wait_gone
@@ -154,8 +154,8 @@ class KilledJob:
 
     def wait_for_batches(self, count: int) -> bool:
         """Wait until so many more batches are committed; False if the job ended before."""
-        goal = inspect(self.options).committed + count
-        came = wait_for(lambda: inspect(self.options).committed >= goal or not self.running, PATIENCE)
+        goal = last_committed(self.options) + count
+        came = wait_for(lambda: last_committed(self.options) >= goal or not self.running, PATIENCE)
         assert came, f"no progress within {PATIENCE} s\n{self.log()}"
         return self.running
 
@@ -222,7 +222,7 @@ class KilledJob:
         return [p for top in (self._running().pid, *self.cluster) for p in python_workers(top)]
 
     def _note(self, target: Target, stretched: Moment | None, found: Found, since: float) -> Kill:
-        came = wait_for(lambda: inspect(self.options).committed > found.committed or not self.running, PATIENCE)
+        came = wait_for(lambda: last_committed(self.options) > found.committed or not self.running, PATIENCE)
         assert came, f"not recovered within {PATIENCE} s\n{self.log()}"
         noted = Kill(target, stretched, found, time.monotonic() - since)
         self.kills.append(noted)

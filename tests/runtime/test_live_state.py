@@ -159,15 +159,11 @@ def test_state_that_does_not_say_where_the_function_reads_is_refused() -> None:
 
 
 class Broken(Counting):
-    """Fails after a few numbers, with a state that cannot be asked for any more."""
+    """Fails after a few numbers."""
 
     def run(self, ctx: SourceContext) -> None:
         super().run(ctx)
-        self.next = None  # type: ignore[assignment]
         raise OSError("the line is dead")
-
-    def snapshot_state(self, context: Any) -> None:
-        self.state.update([self.next + 0])
 
 
 def test_a_function_that_fails_is_reported_with_its_own_error() -> None:

@@ -280,7 +280,7 @@ class Stepping(KeyedProcessFunction):
 
 
 def test_each_subtask_has_a_function_of_its_own() -> None:
-    """P6: attributes of a function are copied, those of objects that it holds too; the program's own stays as it was."""
+    """P6: attributes of a function are copied, and those of objects that it holds; the program's own stays."""
     function = Stepping()
     for _ in range(2):
         harness = KeyedOneInputHarness(function, lambda v: 0)

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from tests.kill.processes import Process, alive, below, jvm_of, kill, python_workers, wait_gone
+from tests.kill.processes import Process, alive, below, end_when_told, jvm_of, kill, python_workers, wait_gone
 from tests.kill.report import versions
 from tests.kill.run import QUICK_JVM, ROOT
 from tests.kill.sinks import file_records
@@ -269,6 +269,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--seed", type=int, help="repeat the choices of an earlier run")
     parser.add_argument("--log", type=Path, default=Path(ROOT, "docs", "soak.md"), help="where the table is written")
     given = parser.parse_args(arguments)
+    end_when_told()
     seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1 << 32)
     folder = tempfile.mkdtemp(prefix="penstock-soak-")
     soak = Soak(SoakOptions(folder, int(given.minutes * 60 * given.rate), given.rate), random.Random(seed))

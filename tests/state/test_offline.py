@@ -226,7 +226,7 @@ def test_large_collections_and_times_to_live_are_laid_out_anew(tmp_path: Path) -
         return {(e.key, e.state): (e.kind, e.value, e.stamp_ms) for e in view.keyed("op").itertuples()}
 
     assert shown(after) == shown(before)
-    assert {blob.place for blob in after.savepoint.blobs()} == {0, 1, 2}
+    assert {blob.place for blob in after.savepoint.blobs()} <= {0, 1, 2}
     assert after.backend("op").sweep_of(next(iter(pages(after.backend("op"))))) < NO_TIMER
 
 

@@ -25,6 +25,8 @@ class SparkTableSink(Sink, SupportsCommitter):
     'people'
     """
 
+    write_ahead = True
+
     def __init__(self, table: str, row_type: TypeInformation, staging_path: str) -> None:
         if not table or not isinstance(table, str):
             raise ProgramError(f"SparkTableSink: a table has a name, got {table!r}")

@@ -109,6 +109,8 @@ class Sink(ABC):
 
     idempotent: bool = False
     """Whether being given a record again, after a failure, changes nothing: then the path is exactly-once (F7)."""
+    write_ahead: bool = False
+    """Whether its committer may make the same work visible twice after a failure: then it is at-least-once (F7)."""
     delivery_guarantee: DeliveryGuarantee | None = None
     """What the user asks of the path to this sink; more than it can give is refused when the job is planned."""
 

@@ -16,7 +16,7 @@ from penstock.core.guarantees import Guarantee, SinkKind
 from penstock.core.output_tag import OutputTag
 from penstock.core.sink import Sink, SupportsCommitter, asked_guarantee
 from penstock.core.source import Source
-from penstock.core.transactions import GenericWriteAheadSink, TwoPhaseCommitSinkFunction
+from penstock.core.transactions import TwoPhaseCommitSinkFunction
 from penstock.core.triggers import Trigger
 from penstock.core.types import TypeInformation
 from penstock.core.watermark import WatermarkStrategy
@@ -203,7 +203,7 @@ class SinkSpec(OperatorSpec):
 
     @property
     def sink_kind(self) -> SinkKind:
-        if isinstance(self.sink, GenericWriteAheadSink):
+        if self.sink.write_ahead:
             return SinkKind.WRITE_AHEAD
         if isinstance(self.sink, SupportsCommitter):
             return SinkKind.TWO_PHASE

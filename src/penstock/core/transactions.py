@@ -169,6 +169,8 @@ class GenericWriteAheadSink(Sink, SupportsCommitter):
     2 ['c']
     """
 
+    write_ahead = True
+
     def __init__(self, committer: CheckpointCommitter) -> None:
         self.checkpoint_committer = committer
 

@@ -36,7 +36,7 @@ _PROBE = f"SELECT batch FROM {COMMITS} WHERE 1 = 0"
 _CLAIM = f"""INSERT INTO {COMMITS} (sink, generation, subtask, batch) VALUES (?, ?, ?, ?)
     ON CONFLICT (sink, generation, subtask) DO UPDATE SET batch = excluded.batch
     WHERE {COMMITS}.batch < excluded.batch"""
-_RETRY_MS = 200
+_RETRY_MS, _LONGEST_MS = 200, 10_000
 
 
 class JdbcSink(SinkFunction, Sink):
@@ -140,7 +140,7 @@ class Session:
                 self.close()
                 if attempt == self._retries or not self._dialect.may_pass(error):
                     raise
-            SystemClock().sleep_ms(_RETRY_MS << attempt)
+            SystemClock().sleep_ms(min(_RETRY_MS << attempt, _LONGEST_MS))
 
     def _once(self, work: Callable[[Any], None]) -> None:
         if self._connection is None:

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from penstock.cli.figures import Figures, Meter, VertexFigures, line, summary
 from penstock.cli.live import Above, LiveDisplay
-from penstock.cli.progress import Observer, PlainDisplay
+from penstock.cli.progress import Observer, PlainDisplay, _display
 from penstock.core.client import JobStatus
 from tests.cli.kit import penstock, script
 
@@ -159,6 +159,37 @@ def test_figures_that_cannot_be_read_do_no_harm(job: Job) -> None:
     observer.watch(job, PLAN)
     job.status = JobStatus.FINISHED
     observer.close()
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "term", "wanted", "plain", "expected"),
+    [
+        (_Terminal, "xterm", None, False, LiveDisplay),
+        (_Terminal, "xterm", None, True, PlainDisplay),
+        (_Terminal, "xterm", False, True, type(None)),
+        (_Terminal, "dumb", None, False, type(None)),
+        (_Terminal, "dumb", True, False, PlainDisplay),
+        (io.StringIO, "xterm", None, False, type(None)),
+        (io.StringIO, "xterm", None, True, PlainDisplay),
+        (io.StringIO, "xterm", True, False, PlainDisplay),
+    ],
+)
+def test_which_display_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+    stream: type[io.StringIO],
+    term: str,
+    wanted: bool | None,
+    plain: bool,
+    expected: type,
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr(sys, "stderr", stream())
+    assert type(_display(wanted, plain)) is expected
 
 
 # -- on a terminal ------------------------------------------------------------------------------------------------

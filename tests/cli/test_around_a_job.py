@@ -1,5 +1,6 @@
 """penstock new, doctor, completion, plan's forms, and what mistakes are told."""
 
+import os
 import shutil
 import socket
 import subprocess
@@ -32,7 +33,10 @@ def test_a_new_project_passes_its_test_and_runs(tmp_path: Path) -> None:
     result = penstock("new", str(folder))
     assert (result.exit_code, result.stderr) == (0, "")
     assert "penstock run job.py" in result.stdout
-    tested = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=folder, capture_output=True, text=True)
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path)}
+    tested = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q"], cwd=folder, env=here, capture_output=True, text=True
+    )
     assert tested.returncode == 0, tested.stdout
     assert "3 passed" in tested.stdout
     run = penstock("run", str(folder / "job.py"), "--readings", "120", "--host", "local", "-p", "1")

@@ -239,7 +239,7 @@ def report(soak: Soak, seconds: float, wrong: Sequence[str], seed: int) -> Itera
     yield ""
     yield (
         "| minute | driver | JVM | Python workers | checkpoint, MiB | its files | state, MiB | batch, ms "
-        "| records behind | kills so far |"
+        "| records behind the wall clock | kills so far |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for sample in soak.samples:

@@ -1,6 +1,7 @@
 """Time is an argument: only a module named clock.py may ask the machine for it."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,3 +87,10 @@ def test_a_timer_is_not_a_clock(tmp_path: Path) -> None:
     (tmp_path / "runtime").mkdir()
     (tmp_path / "runtime" / "timers.py").write_text("def fire(timer): return timer.time()\nimport time\ntime.gmtime(0)")
     assert clock_uses(tmp_path) == []
+
+
+def test_property_tests_say_how_many_examples_they_try_by_effort() -> None:
+    """`make check` takes fewer of them: a plain number would not listen to it."""
+    plain = re.compile(r"max_examples=\d")
+    tests = sorted(Path(__file__).parent.rglob("test_*.py"))
+    assert [str(path) for path in tests if plain.search(path.read_text(encoding="utf-8"))] == []

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing import LocalJob, local_job
+from tests.effort import examples
 from tests.kill.job import PARALLELISM, JobOptions, build
 from tests.kill.oracle import check
 from tests.kill.sinks import create_tables
@@ -63,7 +64,7 @@ def play(job: LocalJob, plan: Iterable[tuple[int, bool, Death]]) -> None:
     job.run()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(steps(), st.booleans())
 def test_output_and_state_agree_whatever_dies_when(plan: list[tuple[int, bool, Death]], deterministic: bool) -> None:
     """F1, F6: nothing lost, nothing twice, in files and in a database; records carry random numbers and the time.

@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 DOCS := .venv-docs
 FAST := not spark and not cluster and not kill
 # Two processes, each with half of the tests; more would gain little over what each of them has to import.
-FAST_RING = $(PY) -m pytest -q -m "$(FAST)" -n 2 --dist worksteal
+FAST_RING = $(PY) -m pytest -q -n 2 --dist worksteal
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
@@ -24,7 +24,7 @@ demo: setup ## the main job on embedded Spark, about a minute
 	@$(WITH_JAVA) $(PY) -m penstock.cli demo $(ARGS)
 
 test: java postgres lint types ## everything: ruff, mypy, all tests; those with a JVM in one process, which they share
-	@$(FAST_RING)
+	@$(FAST_RING) -m "$(FAST)"
 	@$(WITH_JAVA) $(PY) -m pytest -m "not ($(FAST))"
 
 check: lint types fast ## ruff, mypy and the tests that need no JVM, with fewer random examples; under a minute
@@ -87,7 +87,7 @@ types: setup
 	@$(PY) -m mypy
 
 fast: setup
-	@HYPOTHESIS_PROFILE=check $(FAST_RING)
+	@HYPOTHESIS_PROFILE=check $(FAST_RING) -m "$(FAST) and not process"
 
 format: setup ## let ruff put the code in order
 	@$(PY) -m ruff check --fix .

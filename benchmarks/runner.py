@@ -17,7 +17,7 @@ from benchmarks.machine import session_mb
 from benchmarks.model import PEAK_MB, Outcome, Trial
 from benchmarks.peers import PEERS, Peer
 
-TIMEOUT_S = 900
+TIMEOUT_S, LOOK_S = 900, 2
 
 
 class RunFailed(Exception):
@@ -66,15 +66,15 @@ def _execute(peer: Peer, job: str, trial: Trial, work: Path, log: Path) -> float
 
 
 def _watched(process: subprocess.Popen[bytes]) -> tuple[int, float]:
-    """Exit code and peak memory; looks every second, which is dear enough for the process that is measured."""
-    deadline, peak_mb = time.monotonic() + TIMEOUT_S, 0.0
+    """Exit code and peak memory; looks every other second, which is dear enough for the process that is measured."""
+    deadline, pause_s, peak_mb = time.monotonic() + TIMEOUT_S, 0.5, 0.0
     while True:
         try:
-            return process.wait(1), peak_mb
+            return process.wait(pause_s), peak_mb
         except subprocess.TimeoutExpired:
             if time.monotonic() > deadline:
                 raise
-        peak_mb = max(peak_mb, session_mb(process.pid))
+        pause_s, peak_mb = LOOK_S, max(peak_mb, session_mb(process.pid))
 
 
 def _variables(peer: Peer, python: str, work: Path) -> dict[str, str]:

@@ -87,6 +87,7 @@ def _run(bin_: Path, folder: Path, *command: str) -> subprocess.CompletedProcess
     return subprocess.run([str(bin_ / command[0]), *command[1:]], cwd=folder, env=env, capture_output=True, text=True)
 
 
+@pytest.mark.process
 def test_the_wheel_has_all_that_is_needed_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()

@@ -73,6 +73,7 @@ def test_a_python_file_is_importable_where_functions_run(tmp_path: Path) -> None
     assert results(env, call) == [-20, -30]
 
 
+@pytest.mark.process
 def test_requirements_are_installed(tmp_path: Path) -> None:
     """P7: from a folder of packages, without a network."""
     make_wheel(tmp_path / "cache", "penstock_dep_package", "NAME = 'installed'")
@@ -122,6 +123,7 @@ def test_settings_may_say_the_same(tmp_path: Path) -> None:
     assert len(set(found.shipped_paths)) == 3
 
 
+@pytest.mark.process
 def test_what_cannot_be_found_or_installed_is_refused(tmp_path: Path) -> None:
     """P9"""
     env = environment()

@@ -1,5 +1,6 @@
 """penstock new, doctor, completion, plan's forms, and what mistakes are told."""
 
+import os
 import shutil
 import socket
 import subprocess
@@ -25,13 +26,17 @@ COUNT = """
 # -- new ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_a_new_project_passes_its_test_and_runs(tmp_path: Path) -> None:
     """P1, P2: as the messages say: its test, then the job."""
     folder = tmp_path / "my shop"
     result = penstock("new", str(folder))
     assert (result.exit_code, result.stderr) == (0, "")
     assert "penstock run job.py" in result.stdout
-    tested = subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=folder, capture_output=True, text=True)
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path)}
+    tested = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q"], cwd=folder, env=here, capture_output=True, text=True
+    )
     assert tested.returncode == 0, tested.stdout
     assert "3 passed" in tested.stdout
     run = penstock("run", str(folder / "job.py"), "--readings", "120", "--host", "local", "-p", "1")
@@ -91,6 +96,7 @@ def test_a_missing_java_comes_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -
     assert "1 problem(s): jobs cannot run here yet." in result.stdout
 
 
+@pytest.mark.process
 def test_a_job_without_java_ends_with_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P9: no stack trace. The bounded host looks for Java before it starts anything."""
     monkeypatch.setenv("JAVA_HOME", "/nowhere")

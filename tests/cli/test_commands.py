@@ -328,6 +328,7 @@ def test_version_and_help() -> None:
 # -- Ctrl-C -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_ctrl_c_ends_with_130_and_no_trace(tmp_path: Path) -> None:
     """P8: a script that Ctrl-C leaves, and one that stops its job and goes on, end alike."""
     job = _script(

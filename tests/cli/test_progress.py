@@ -16,7 +16,7 @@ from rich.console import Console
 
 from penstock.cli.figures import Figures, Meter, VertexFigures, line, summary
 from penstock.cli.live import Above, LiveDisplay
-from penstock.cli.progress import Observer, PlainDisplay
+from penstock.cli.progress import Observer, PlainDisplay, _display
 from penstock.core.client import JobStatus
 from tests.cli.kit import penstock, script
 
@@ -50,11 +50,12 @@ def job() -> Job:
     made = Job()
     made.metrics = {
         "subtasks": [
-            _entry(0, 0, 1_000, 1_000),
+            _entry(0, 0, 1_000, 1_000, lag_records=50, lag_ms=None),
             _entry(1, 0, 600, 60, watermark=3_000, late=0, operators={"u": {"name": "count", "numLateRecords": 7}}),
             _entry(1, 1, 400, 40, watermark=2_500, late=2),
         ],
         "batch_ms": [800, 400, 600],
+        "last_failure": "the worker died\nwith a long story",
     }
     return made
 
@@ -63,11 +64,11 @@ def job() -> Job:
 
 
 def test_figures_add_subtasks_up(job: Job) -> None:
-    """G6: records and late ones are sums, a vertex is as far behind as its last subtask."""
+    """G6, F13: records and late ones are sums, a vertex is as far behind as its last subtask."""
     meter = Meter(job, PLAN, 0)
     now = meter.read(5_000)
     assert now.vertices == (
-        VertexFigures("Source: lines", 1, 1_000, 1_000, 200.0, None, 0),
+        VertexFigures("Source: lines", 1, 1_000, 1_000, 200.0, None, 0, 50),
         VertexFigures("count -> print", 2, 1_000, 100, 200.0, 2_500, 9),
     )
     assert (now.batches, now.batch_ms, now.median_ms, now.restarts, now.checkpoint_age_ms) == (3, 600, 600, 1, 1_000)
@@ -93,8 +94,9 @@ def test_a_watermark_that_says_nothing_has_no_lag(job: Job) -> None:
 def test_a_job_in_one_line_and_at_its_end(job: Job) -> None:
     now = Meter(job, PLAN, 0).read(5_000)
     assert line(now) == (
-        "words: RUNNING for 5.0 s | 3 batches, last 0.6 s | Source: lines: 1,000 in (200/s), 1,000 out | "
-        "count -> print: 1,000 in (200/s), 100 out, 2.5 s behind, 9 late | checkpoint 1.0 s ago | 1 restart(s)"
+        "words: RUNNING for 5.0 s | 3 batches, last 0.6 s | Source: lines: 1,000 in (200/s), 1,000 out, 50 waiting | "
+        "count -> print: 1,000 in (200/s), 100 out, 2.5 s behind, 9 late | checkpoint 1.0 s ago | "
+        "1 restart(s): the worker died"
     )
     job.status = JobStatus.FINISHED
     assert summary(Meter(job, PLAN, 0).read(5_000)) == [
@@ -159,6 +161,37 @@ def test_figures_that_cannot_be_read_do_no_harm(job: Job) -> None:
     observer.close()
 
 
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "term", "wanted", "plain", "expected"),
+    [
+        (_Terminal, "xterm", None, False, LiveDisplay),
+        (_Terminal, "xterm", None, True, PlainDisplay),
+        (_Terminal, "xterm", False, True, type(None)),
+        (_Terminal, "dumb", None, False, type(None)),
+        (_Terminal, "dumb", True, False, PlainDisplay),
+        (io.StringIO, "xterm", None, False, type(None)),
+        (io.StringIO, "xterm", None, True, PlainDisplay),
+        (io.StringIO, "xterm", True, False, PlainDisplay),
+    ],
+)
+def test_which_display_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+    stream: type[io.StringIO],
+    term: str,
+    wanted: bool | None,
+    plain: bool,
+    expected: type,
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr(sys, "stderr", stream())
+    assert type(_display(wanted, plain)) is expected
+
+
 # -- on a terminal ------------------------------------------------------------------------------------------------
 
 
@@ -182,7 +215,10 @@ def test_the_table_has_a_row_for_each_vertex(job: Job) -> None:
     display.close()
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
     assert re.search(r"words  RUNNING  5.0 s  batch 3 \(0.6 s\)  checkpoint 1.0 s ago  1 restart\(s\)", text)
+    assert re.search(r"vertex +× +in +in/s +out +behind +waiting +late", text)
+    assert re.search(r"Source: lines +1 +1,000 +200 +1,000 +- +50", text)
     assert re.search(r"count -> print +2 +1,000 +200 +100 +2.5 s +9", text)
+    assert "the worker died" in text
     assert sys.stdout is not None
     assert not isinstance(sys.stdout, Above)
 
@@ -224,6 +260,7 @@ def _plain(text: str) -> list[str]:
     return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "\n").splitlines()]
 
 
+@pytest.mark.process
 def test_on_a_terminal_the_table_is_shown_and_the_jobs_output_is_whole(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "penstock.cli", "run", script(tmp_path, LONG), "--host", "local", "-p", "1"]
     code, text = _on_terminal(command)

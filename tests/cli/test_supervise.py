@@ -98,6 +98,7 @@ def supervised(folder: Path, text: str, *args: str) -> subprocess.Popen[str]:
     return subprocess.Popen([*command, str(folder / "job.py"), *args], text=True, start_new_session=True, **pipes)
 
 
+@pytest.mark.process
 def test_a_killed_driver_comes_back_with_its_settings_and_arguments(tmp_path: Path) -> None:
     """F10"""
     process = supervised(tmp_path, FRAGILE, str(tmp_path / "tries"), "2")
@@ -108,6 +109,7 @@ def test_a_killed_driver_comes_back_with_its_settings_and_arguments(tmp_path: Pa
     assert "--supervise without --checkpoint" in err
 
 
+@pytest.mark.process
 def test_one_that_is_killed_again_and_again_ends_the_command(tmp_path: Path) -> None:
     """F3"""
     process = supervised(tmp_path, FRAGILE, str(tmp_path / "tries"), "9")
@@ -130,6 +132,7 @@ ENDLESS = """
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.process
 def test_a_signal_to_the_supervisor_stops_the_job_for_good(tmp_path: Path, number: int, code: int) -> None:
     """F10, P8"""
     process = supervised(tmp_path, ENDLESS)

@@ -90,10 +90,10 @@ def test_a_supervised_driver_that_is_killed_comes_back(cluster: Cluster, tmp_pat
         text=True,
     )
     try:
-        assert wait_for(lambda: bool(_published(out)), 120)
+        assert wait_for(lambda: bool(_published(out)), 240)
         (driver,) = [p for p in below(process.pid) if p.parent == process.pid]
         kill(driver)
-        _, said = process.communicate(timeout=240)
+        _, said = process.communicate(timeout=300)
     finally:
         for left in below(process.pid):
             kill(left)

@@ -94,6 +94,19 @@ def test_a_job_whose_process_died_is_forgotten(tmp_path: Path) -> None:
     assert not (tmp_path / "ckpt" / "penstock" / "running.json").exists()
 
 
+def test_what_dead_jobs_have_left_is_cleared_when_another_starts() -> None:
+    box = jobs_folder() / "dead0000.mailbox"
+    Mailbox(box).open()
+    Mailbox(box).ask("cancel")
+    announce(replace(_job("dead0000"), mark="another start", mailbox=str(box)))
+    client = Client()
+    attend(client, "words", "streaming", "", 0)
+    assert not box.exists()
+    assert [path.name for path in jobs_folder().glob("*.json")] == ["c0ffee00.json"]
+    client.stop()
+    _until(lambda: not announcements())
+
+
 def test_a_later_process_with_the_same_number_is_not_the_job() -> None:
     announce(replace(_job(), mark="another start"))
     assert announcements() == []

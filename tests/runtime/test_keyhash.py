@@ -109,6 +109,7 @@ def test_equal_keys_have_equal_routes(group: tuple[Any, ...]) -> None:
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "4242"])
+@pytest.mark.process
 def test_the_route_is_the_same_in_every_process(seed: str) -> None:
     """G5: Python's own hash of strings changes from process to process, ours does not."""
     script = "from tests.runtime.test_keyhash import KEYS, stable_hash; print([stable_hash(k) for k in KEYS])"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Figures", "Meter", "VertexFigures", "count", "line", "seconds", "summary"]
+__all__ = ["Figures", "Meter", "VertexFigures", "count", "failure", "line", "seconds", "summary"]
 
 RATE_MS = 10_000
 _TEN_YEARS_MS = 3_650 * 86_400_000  # a watermark farther off does not follow the clock, or says nothing yet
@@ -16,7 +16,10 @@ _TEN_YEARS_MS = 3_650 * 86_400_000  # a watermark farther off does not follow th
 
 @dataclass(frozen=True, slots=True)
 class VertexFigures:
-    """One vertex, its subtasks added up. `lag_ms`: how far its watermark is behind the clock, if it has one."""
+    """One vertex, its subtasks added up. `lag_ms`: how far its watermark is behind the clock, if it has one.
+
+    `waiting`: records that a source has and that were not yet read, if it knows (F13).
+    """
 
     name: str
     parallelism: int
@@ -25,6 +28,7 @@ class VertexFigures:
     rate: float
     lag_ms: int | None
     late: int
+    waiting: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class Figures:
     checkpoint_age_ms: int | None
     vertices: tuple[VertexFigures, ...]
     tasks: tuple[int, int] | None = None
+    last_failure: str | None = None
 
 
 class Meter:
@@ -74,6 +79,7 @@ class Meter:
             max(0, now_ms - last_ms) if last_ms and hasattr(self._client, "batches") else None,
             vertices,
             metrics.get("tasks"),
+            metrics.get("last_failure"),
         )
 
     def _vertex(
@@ -91,6 +97,7 @@ class Meter:
             gained * 1000 / max(1, now_ms - at_ms),
             _lag(now_ms, marks),
             sum(_late(entry) for entry in mine),
+            _waiting(mine),
         )
 
     def _remember(self, now_ms: int, totals: dict[int, int]) -> None:
@@ -103,6 +110,11 @@ def _lag(now_ms: int, marks: list[int]) -> int | None:
     """How far the last subtask's watermark is behind; None where event time is not the time of day."""
     lag_ms = now_ms - min(marks) if marks else _TEN_YEARS_MS
     return lag_ms if abs(lag_ms) < _TEN_YEARS_MS else None
+
+
+def _waiting(mine: list[dict[str, Any]]) -> int | None:
+    known = [entry["lag_records"] for entry in mine if entry.get("lag_records") is not None]
+    return sum(known) if known else None
 
 
 def _total(subtasks: Iterable[dict[str, Any]], vertex_id: int, name: str) -> int:
@@ -152,13 +164,19 @@ def line(now: Figures) -> str:
     if now.checkpoint_age_ms is not None:
         parts.append(f"checkpoint {seconds(now.checkpoint_age_ms)} ago")
     if now.restarts:
-        parts.append(f"{now.restarts} restart(s)")
+        parts.append(f"{now.restarts} restart(s){f': {failure(now)}' if now.last_failure else ''}")
     return " | ".join(parts)
+
+
+def failure(now: Figures) -> str:
+    """The first line of what last made the job start again."""
+    return (now.last_failure or "").strip().partition("\n")[0]
 
 
 def _brief(vertex: VertexFigures) -> str:
     lag = f", {seconds(vertex.lag_ms)} behind" if vertex.lag_ms is not None else ""
     late = f", {count(vertex.late)} late" if vertex.late else ""
+    late += f", {count(vertex.waiting)} waiting" if vertex.waiting else ""
     read = f"{count(vertex.records_in)} in ({count(vertex.rate)}/s)"
     return f"{vertex.name}: {read}, {count(vertex.records_out)} out{lag}{late}"
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from typing import Any, TextIO
 
-from penstock.cli.figures import Figures, count, seconds, summary
+from penstock.cli.figures import Figures, VertexFigures, count, failure, seconds, summary
 
 __all__ = ["Above", "LiveDisplay"]
 
@@ -105,22 +106,43 @@ class LiveDisplay:
         self._saved = []
 
 
+_COLUMNS: tuple[tuple[str, Callable[[VertexFigures], str]], ...] = (
+    ("×", lambda vertex: str(vertex.parallelism)),
+    ("in", lambda vertex: count(vertex.records_in)),
+    ("in/s", lambda vertex: count(vertex.rate)),
+    ("out", lambda vertex: count(vertex.records_out)),
+    ("behind", lambda vertex: seconds(vertex.lag_ms)),
+    ("waiting", lambda vertex: count(vertex.waiting) if vertex.waiting else ""),
+    ("late", lambda vertex: count(vertex.late) if vertex.late else ""),
+)
+_ALWAYS = ("×", "in", "in/s", "out", "behind")
+"""The other columns are there when a vertex has something to say in them."""
+
+
 def panel(job: Figures) -> Any:
     """One job: a head line and a row for each vertex."""
     from rich import box
     from rich.panel import Panel
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0), expand=True)
     table.add_column("vertex", ratio=1, no_wrap=True, overflow="ellipsis")
-    late = any(vertex.late for vertex in job.vertices)
-    for name in ("×", "in", "in/s", "out", "behind", *(["late"] if late else [])):
+    shown = [column for column in _COLUMNS if column[0] in _ALWAYS or any(column[1](v) for v in job.vertices)]
+    for name, _ in shown:
         table.add_column(name, justify="right", no_wrap=True)
     for vertex in job.vertices:
-        cells = [count(vertex.records_in), count(vertex.rate), count(vertex.records_out), seconds(vertex.lag_ms)]
-        cells += [count(vertex.late)] if late else []
-        table.add_row(vertex.name, str(vertex.parallelism), *cells)
-    return Panel(table, title=_head(job), title_align="left", box=box.ROUNDED, border_style="dim")
+        table.add_row(vertex.name, *(cell(vertex) for _, cell in shown))
+    below = Text(failure(job), "red", no_wrap=True, overflow="ellipsis") if job.restarts else None
+    return Panel(
+        table,
+        title=_head(job),
+        title_align="left",
+        box=box.ROUNDED,
+        border_style="dim",
+        subtitle=below,
+        subtitle_align="left",
+    )
 
 
 def _head(job: Figures) -> Any:

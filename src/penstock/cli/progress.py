@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -101,7 +102,7 @@ def _start_shown() -> Iterator[None]:
 
 
 def _display(wanted: bool | None, plain: bool) -> Display | None:
-    terminal = sys.stderr.isatty()
+    terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     if wanted is False or (wanted is None and not plain and not terminal):
         return None
     if plain or not terminal:

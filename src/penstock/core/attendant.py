@@ -15,7 +15,15 @@ from typing import Any
 
 from penstock.core.client import JobClient
 from penstock.core.mailbox import Mailbox, Request
-from penstock.core.running_jobs import RunningJob, announce, jobs_folder, local_path, process_mark, withdraw
+from penstock.core.running_jobs import (
+    RunningJob,
+    announce,
+    announcements,
+    jobs_folder,
+    local_path,
+    process_mark,
+    withdraw,
+)
 
 __all__ = ["Attendant", "Handler", "attend"]
 
@@ -58,6 +66,7 @@ def attend(
         str(mailbox),
     )
     try:
+        announcements()  # forgets those that have died
         Mailbox(mailbox).open()
         announce(job)
     except OSError as error:

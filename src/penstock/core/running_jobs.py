@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import tempfile
 from dataclasses import asdict, dataclass, fields
@@ -160,8 +161,16 @@ def announcements() -> list[RunningJob]:
     found = [job for path in jobs_folder().glob("*.json") if (job := _read(path)) is not None]
     for job in found:
         if not job.alive:
-            withdraw(job)
+            _forget(job)
     return sorted((job for job in found if job.alive), key=lambda job: (job.started_ms, job.job_id))
+
+
+def _forget(job: RunningJob) -> None:
+    """A job that died could not clear up after itself."""
+    withdraw(job)
+    mailbox = Path(job.mailbox)
+    if mailbox.parent == jobs_folder():
+        shutil.rmtree(mailbox, ignore_errors=True)
 
 
 def find_job(wanted: str) -> RunningJob:

@@ -153,7 +153,8 @@ def plan_options(
     conf: Configuration, host: str, parallelism: int, max_parallelism: int, batch: bool = False
 ) -> PlanOptions:
     """The part of the settings that plans depend on."""
-    memory = (48 if batch else 256) << 20  # BATCH goes key group by key group: little of its state is in use at a time
+    # BATCH goes key group by key group: little of its state is in use at a time, and a page is hardly written twice
+    memory = (48 if batch else 256) << 20
     dependencies = PythonDependencies.of(conf)
     settings = RuntimeSettings(
         batch_mode=batch,
@@ -162,7 +163,7 @@ def plan_options(
         periodic_watermarks=conf.get_duration_ms(AUTO_WATERMARK_INTERVAL, 200) > 0 and not batch,
         per_record_watermarks=conf.get_boolean("penstock.watermark.per-record", False),
         object_reuse=conf.get_boolean(OBJECT_REUSE, False),
-        page_bytes=conf.get_integer("penstock.state.page-bytes", 12 << 10),
+        page_bytes=conf.get_integer("penstock.state.page-bytes", (96 if batch else 12) << 10),
         state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", memory),
         sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", memory),
         source_buffer_records=conf.get_integer("penstock.source.buffer-records", 65_536),

@@ -224,6 +224,17 @@ def test_large_records_make_smaller_chunks_alike_in_every_batch() -> None:
     assert sizes[0][1] < sizes[0][0]
 
 
+def test_chunks_are_not_larger_than_asked_for_however_records_come() -> None:
+    """F13: what is left from one call and what comes with the next do not add up to twice a chunk."""
+    edge = Edge(Global(), 1, chunk_bytes=4_000, chunk_records=64)
+    edge.writer.begin(0)
+    for first in range(0, 640, 64):
+        edge.writer.emit([f"{first + i:0100d}" for i in range(64)], None)
+    edge.writer.flush()
+    assert [value for p in edge.payloads() for value in p.values] == [f"{i:0100d}" for i in range(640)]
+    assert max(len(row.payload) for row in edge.rows[1:]) < 4_200
+
+
 def marks(edge: Edge) -> list[tuple[int, int, list[tuple[int, int]]]]:
     """(receiver, sequence number, marks) of every row, in the order in which receivers run them."""
     rows = sorted(edge.rows, key=lambda r: (r.partition, *sort_key(r)))

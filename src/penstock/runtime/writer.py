@@ -182,17 +182,17 @@ class EdgeWriter:
                 self._ship(index, buffer)
 
     def _add(self, index: int, values: Sequence[Any], times: Timestamps, keys: Sequence[Any] | None) -> None:
-        buffer = self._buffers[index]
-        limit = self._chunk_records
-        for start in range(0, len(values), limit):
-            stop = start + limit
+        buffer, start = self._buffers[index], 0
+        while start < len(values):
+            stop = start + max(1, self._chunk_records - len(buffer.values))
             buffer.add(
                 values[start:stop],
                 times[start:stop] if times is not None else None,
                 keys[start:stop] if keys is not None else None,
             )
-            if len(buffer.values) >= limit:
+            if len(buffer.values) >= self._chunk_records:
                 self._ship(index, buffer)
+            start = stop
 
     def _distribute(
         self, receivers: Sequence[int], values: list[Any], times: Timestamps, keys: Sequence[Any] | None

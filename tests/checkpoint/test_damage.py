@@ -157,9 +157,10 @@ def test_the_checkpoint_of_another_job_is_refused(job: Path) -> None:
         run(job, uid="other")
 
 
-def test_a_changed_parallelism_is_refused(job: Path) -> None:
-    with pytest.raises(ForeignCheckpointError, match="the program has changed: partitions was 2, is 3"):
-        run(job, parallelism=3)
+def test_another_parallelism_is_taken_over(job: Path) -> None:
+    """F10: and the results are those of an uninterrupted run."""
+    run(job, parallelism=3)
+    assert difference(job) == ""
 
 
 def test_a_folder_that_penstock_has_not_written_is_refused(tmp_path: Path) -> None:

@@ -7,14 +7,19 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.common import WatermarkStrategy
+from penstock.connectors.data_frame import DataFrameSource
 from penstock.core.errors import SavepointError
+from penstock.core.source import Position
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.plan.compile import PlanOptions, compile_job
 from penstock.runtime.task import store_prefix
 from penstock.savepoint import files
 from penstock.savepoint.blobs import Blob, blobs_of, split_roots
 from penstock.savepoint.describe import notes_of
 from penstock.savepoint.files import Folder
 from penstock.savepoint.folder import Moment, Savepoint, finish_savepoint, write_part
-from penstock.testing import local_job
+from penstock.testing import collect, local_job
 from tests.savepoint.test_refusals import counted
 
 
@@ -68,3 +73,12 @@ def test_files_of_attempts_that_lost_are_removed(tmp_path: Path) -> None:
     finish_savepoint(path, notes, [won], Moment(0, 0, {}))
     assert Folder(path).names("state") == ["won.parquet"]
     assert {b.operator for b in Savepoint(path).blobs()} == {"sum"}
+
+
+def test_a_source_without_positions_is_noted_without_any() -> None:
+    """A DataFrame is never asked where it begins."""
+    env = StreamExecutionEnvironment()
+    frame = DataFrameSource(None, bounded=False)
+    collect(env.from_source(frame, WatermarkStrategy.no_watermarks(), "frame").uid("frame"), "out")
+    plan = compile_job(env.get_stream_graph(), PlanOptions())
+    assert [(s.kind, s.splits) for s in notes_of(plan).sources] == [("DataFrameSource", (Position(None),))]

@@ -56,7 +56,10 @@ def form_of(spec: OperatorSpec) -> str:
 
 def _source(vertex: Vertex) -> SourceNote:
     source = vertex.source
-    starts = (source.initial(s, vertex.parallelism) for s in range(vertex.parallelism))
+    starts = (
+        source.initial(s, vertex.parallelism) if source.positionable else Position(None)
+        for s in range(vertex.parallelism)
+    )
     return SourceNote(vertex.uid, vertex.operators[0].name, type(source).__name__, tuple(starts))
 
 

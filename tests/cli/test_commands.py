@@ -358,3 +358,10 @@ def test_a_plan_passes_the_programs_own_handlers() -> None:
     from penstock.launch import PlannedOnly
 
     assert not issubclass(PlannedOnly, Exception)
+
+
+def test_a_master_that_spark_does_not_know_is_refused_before_a_jvm_starts(tmp_path: Path) -> None:
+    """P9"""
+    result = _penstock("run", _script(tmp_path, WORDS), "to", "--master", "moon")
+    assert result.exit_code == 1
+    assert "'moon' is no Spark master: give spark://HOST:PORT, yarn, k8s://HOST:PORT or local[CORES]" in result.stderr

@@ -124,10 +124,10 @@ def test_a_master_that_is_none_ends_with_a_message(tmp_path: Path) -> None:
     """P9"""
     job = tmp_path / "job.py"
     job.write_text(dedent(JOB))
-    process = _penstock("run", str(job), "--master", "moon")
+    process = _penstock("run", str(job), "--master", "local[moon]")
     _, err = process.communicate(timeout=240)
     assert process.returncode == 1
-    assert err.startswith("Error: Spark could not be started on moon: ")
-    assert "Could not parse Master URL: 'moon'" in err
+    assert err.startswith("Error: Spark could not be started on local[moon]: ")
+    assert "Could not parse Master URL: 'local[moon]'" in err
     assert "Traceback" not in err
     assert "\tat " not in err

@@ -100,7 +100,7 @@ def _build(given: dict[str, str], cores: int) -> SparkSession:
     for key, value in {**_DEFAULTS, **given, **FORCED}.items():
         builder = builder.config(key, value)
     if not submitted:
-        master = given.get("spark.master", f"local[{cores}]")
+        master = _checked_master(given.get("spark.master", f"local[{cores}]"))
         builder = builder.master(master)
         if not master.startswith("local"):
             builder = builder.config("spark.executorEnv.PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
@@ -110,6 +110,15 @@ def _build(given: dict[str, str], cores: int) -> SparkSession:
     if not submitted:
         _no_local_checksums(session)
     return session
+
+
+def _checked_master(master: str) -> str:
+    """The launcher of the JVM would end with a trace of its own."""
+    if master != "yarn" and not master.startswith(("local", "spark://", "k8s://")):
+        raise ConfigurationError(
+            f"{master!r} is no Spark master: give spark://HOST:PORT, yarn, k8s://HOST:PORT or local[CORES]"
+        )
+    return master
 
 
 def _created(builder: Any, where: str) -> SparkSession:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-
 from penstock.common import Time
 from penstock.core.errors import TimestampError, UserFunctionError
 from penstock.core.time import MAX_TIMESTAMP, MIN_TIMESTAMP

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import repeat
 from typing import Any
 
 from penstock.core.errors import TimestampError
@@ -15,14 +16,16 @@ from penstock.core.join_functions import ProcessJoinFunction
 from penstock.core.output_tag import OutputTag
 from penstock.core.poison import FailedTimer
 from penstock.core.specs import IntervalJoinSpec
-from penstock.runtime.codec import IMMUTABLE, Encoded, decode, loads
+from penstock.core.time import MAX_TIMESTAMP
+from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, loads
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe
 from penstock.runtime.operators.base import Entry, Timestamps
 from penstock.runtime.operators.poison import poisoned
 from penstock.runtime.operators.process import KeyedOperator
 from penstock.runtime.state.backend import EVENT
-from penstock.runtime.state.timed import Buffer, add, forget, meet, new_buffer
+from penstock.runtime.state.page import NO_TIMER
+from penstock.runtime.state.timed import Buffer, add, forget, meet
 from penstock.runtime.state.timed import Entry as Waiting
 
 __all__ = ["WAITING", "GuardedIntervalJoin", "IntervalJoinOperator"]
@@ -72,6 +75,7 @@ class IntervalJoinOperator(KeyedOperator):
         # configuration
         self._function = desc.spec.function
         self._sides = (desc.spec.left, desc.spec.right)
+        self._spans = tuple(side.last + 1 for side in self._sides)
         # not checkpointed
         self._context = JoinContext(self)
         self._result: Any = None
@@ -94,21 +98,36 @@ class IntervalJoinOperator(KeyedOperator):
     def _process(self, index: int, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "an interval join got records without keys"
         backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
-        stamps = timestamps if timestamps is not None else [None] * len(values)
-        clock, value = self.current_watermark, None
-        arrived = self._arrived
+        stamps = timestamps if timestamps is not None else repeat(None)
+        side, other, tells = self._sides[index], 1 - index, self._sides[1 - index].outer
+        first, last, outer = side.first, side.last, side.outer
+        slot, clock, value = self._slot, self.current_watermark, None
         try:
             for value, stamp, key, page in zip(values, stamps, keys, pages, strict=False):
                 backend.key, backend.page = key, page
-                if stamp is None:
-                    self._unstamped(value)
-                elif stamp < clock:
-                    self._too_late(self._sides[index], value, stamp)
-                else:
-                    arrived(index, value, stamp, key, page)
+                if stamp is None or stamp < clock:
+                    self._not_in_time(side, value, stamp)
+                    continue
+                waiting = page.slots[slot].get(key)
+                met: Sequence[Waiting] = ()
+                if waiting is not None and (theirs := waiting.get(other)) is not None:
+                    met = meet(backend, theirs, stamp + first, stamp + last, tells)
+                if stamp + last >= clock:
+                    self._keep(index, waiting, stamp, outer and not met, value)
+                elif outer and not met:
+                    self._alone(index, value, stamp)
+                if met:
+                    page.dirty = page.dirty or tells
+                    self._pairs(index, value, stamp, met)
         except Exception as error:
             raise self.failed(_CALLS[index], value, self._result, error) from error
         self.flush()
+
+    def _not_in_time(self, side: IntervalSide, value: Any, stamp: int | None) -> None:
+        if stamp is None:
+            self._unstamped(value)
+        else:
+            self._too_late(side, value, stamp)
 
     def _unstamped(self, value: Any) -> None:
         raise TimestampError(
@@ -122,72 +141,68 @@ class IntervalJoinOperator(KeyedOperator):
         else:
             self.output(side.late, value, stamp)
 
-    def _arrived(self, index: int, value: Any, stamp: int, key: Any, page: Any) -> None:
-        """A record that is in time meets those of the other side, and waits for more."""
-        side = self._sides[index]
-        table = page.slots[self._slot]
-        waiting = table.get(key)
-        theirs = waiting.get(1 - index) if waiting is not None else None
-        met: Sequence[Waiting] = ()
-        if theirs is not None:
-            tells = self._sides[1 - index].outer
-            met = meet(self._backend, theirs, stamp + side.first, stamp + side.last, tells)
-            if tells and met:
-                page.dirty = True
-        if stamp + side.last >= self.current_watermark:
-            if waiting is None:
-                waiting = table[key] = {}
-            self._keep(index, waiting, stamp, side.outer and not met, value)
-            page.dirty = True
-        elif side.outer and not met:
-            self._alone(index, value, stamp)
-        if met:
-            self._pairs(index, value, stamp, met)
-
-    def _keep(self, index: int, waiting: dict[int, Buffer], stamp: int, alone: bool, value: Any) -> None:
-        mine = waiting.get(index)
-        if mine is None:
-            waiting[index] = new_buffer(stamp, alone, value)
-        elif not add(self._backend, mine, stamp, alone, value):
-            return
-        timer = self._sides[index].over(stamp)
-        theirs = waiting.get(1 - index)
-        if theirs is None or timer < self._sides[1 - index].over(theirs[0]):
-            self._backend.register(EVENT, timer)
+    def _keep(self, index: int, waiting: dict[int, Buffer] | None, stamp: int, alone: bool, value: Any) -> None:
+        """Let a record of the current key wait; `waiting` are those that do."""
+        backend = self._backend
+        page = backend.page
+        page.dirty = True
+        timer = stamp + self._spans[index]
+        if waiting is None:
+            page.slots[self._slot][backend.key] = {index: [stamp, None, [(stamp, alone, encode(value))]]}
+        else:
+            mine = waiting.get(index)
+            if mine is None:
+                waiting[index] = [stamp, None, [(stamp, alone, encode(value))]]
+            elif not add(backend, mine, (stamp, alone, encode(value))):
+                return
+            theirs = waiting.get(1 - index)
+            if theirs is not None and theirs[0] + self._spans[1 - index] <= timer:
+                return
+        backend.register(EVENT, timer if timer < MAX_TIMESTAMP else MAX_TIMESTAMP)
 
     # -- time ---------------------------------------------------------------------------------------
 
     def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
-        timestamp, slot, backend = 0, self._slot, self._backend
+        slot, backend = self._slot, self._backend
         before = tuple(side.expired(self.current_watermark) for side in self._sides)
         try:
-            for timestamp, key, _ in due:
+            for _, key, _ in due:
                 table = backend.page.slots[slot]
                 waiting = table.get(key)
-                if waiting is None:
-                    continue
-                alone = self._expire(waiting, before)
-                if waiting:
-                    backend.register(EVENT, min(self._sides[index].over(mine[0]) for index, mine in waiting.items()))
-                else:
-                    del table[key]
-                if alone:
-                    self._all_alone(timestamp, alone)
+                if waiting is not None:
+                    alone = self._expire(waiting, before)
+                    if not waiting:
+                        del table[key]
+                    if alone:
+                        self._all_alone(alone)
         except Exception as error:
-            what = f"timer {timestamp} of key {describe(backend.key)}"
+            what = f"timer {self._context.timestamp} of key {describe(backend.key)}"
             raise self.failed("on_timer", what, self._result, error) from error
 
-    def _expire(self, waiting: dict[int, Buffer], before: Sequence[int]) -> list[tuple[int, Waiting]]:
-        """Forget the records whose time has come; those of them that nothing matched, with their side."""
+    def _expire(self, waiting: dict[int, Buffer], before: Sequence[int]) -> Sequence[tuple[int, Waiting]]:
+        """Forget the records of a key whose time has come, set the timer of the others.
+
+        Those forgotten that nothing matched are answered, with their side.
+        """
         alone: list[tuple[int, Waiting]] = []
-        for index, mine in tuple(waiting.items()):
+        timer = NO_TIMER
+        for index in (0, 1):
+            mine = waiting.get(index)
+            if mine is None:
+                continue
             if mine[0] < before[index]:
                 outer = self._sides[index].outer
                 gone = forget(self._backend, mine, before[index], outer)
                 if outer:
                     alone += [(index, entry) for entry in gone if entry[1]]
-                if not mine[2] and mine[1] is None:
+                if mine[0] == NO_TIMER:
                     del waiting[index]
+                    continue
+            over = mine[0] + self._spans[index]
+            if over < timer:
+                timer = over
+        if waiting:
+            self._backend.register(EVENT, timer if timer < MAX_TIMESTAMP else MAX_TIMESTAMP)
         return alone
 
     # -- results ------------------------------------------------------------------------------------
@@ -212,13 +227,13 @@ class IntervalJoinOperator(KeyedOperator):
         context = self._context
         context.timestamp = max(time, self._sides[index].over(time))
         context.left, context.right = (time, None) if index == 0 else (None, time)
-        pair = (value, None) if index == 0 else (None, value)
-        self._result = result = self._function.process_element(*pair, context)
+        left, right = (value, None) if index == 0 else (None, value)
+        self._result = result = self._function.process_element(left, right, context)
         if result is not None:
             self._take_all(result, context.timestamp)
 
-    def _all_alone(self, timestamp: int, alone: list[tuple[int, Waiting]]) -> None:
-        """What a timer has to tell."""
+    def _all_alone(self, alone: Sequence[tuple[int, Waiting]]) -> None:
+        """Records of the current key whose time is over."""
         for index, (time, _, stored) in alone:
             self._alone(index, decode(stored), time)
 
@@ -245,7 +260,7 @@ class IntervalJoinOperator(KeyedOperator):
 class GuardedIntervalJoin(IntervalJoinOperator):
     """Goes on without records on which the function raises (F9): nothing comes out of any of their pairs.
 
-    Where it raises on a record that nothing matched, all that the key's timer had to tell is left out.
+    For one that waited and that nothing matched, a `FailedTimer` stands, of the moment at which its wait was over.
     """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
@@ -261,14 +276,14 @@ class GuardedIntervalJoin(IntervalJoinOperator):
             super()._pairs(index, value, stamp, met)
 
     def _alone(self, index: int, value: Any, time: int) -> None:
-        if self._aside is not None:
-            return super()._alone(index, value, time)
         with self._all_or_nothing(value, time):
             super()._alone(index, value, time)
 
-    def _all_alone(self, timestamp: int, alone: list[tuple[int, Waiting]]) -> None:
-        with self._all_or_nothing(FailedTimer(self._backend.key, timestamp), timestamp):
-            super()._all_alone(timestamp, alone)
+    def _all_alone(self, alone: Sequence[tuple[int, Waiting]]) -> None:
+        for index, (time, _, stored) in alone:
+            over = self._sides[index].over(time)
+            with self._all_or_nothing(FailedTimer(self._backend.key, over), over):
+                super()._alone(index, decode(stored), time)
 
     @contextmanager
     def _all_or_nothing(self, record: Any, stamp: int | None) -> Iterator[None]:

@@ -540,8 +540,7 @@ class KeyedBackend:
 
 def _pending(domain: int, entries: Iterable[Any]) -> Iterable[Any]:
     """Of a heap's entries those that will fire: not deleted, fired or set twice, nor of a page that left memory."""
-    return {
-        (id(page), timestamp, key, namespace): (timestamp, count, page, key, namespace)
-        for timestamp, count, page, key, namespace in entries
-        if page.live and (timestamp, key, namespace) in page.timers[domain]
-    }.values()
+    found = [e for e in entries if e[2].live and (e[0], e[3], e[4]) in e[2].timers[domain]]
+    if len(found) <= sum(len(page.timers[domain]) for page in {e[2] for e in found}):
+        return found  # no more entries than timers, each of which has one at least: none is there twice
+    return {(id(e[2]), e[0], e[3], e[4]): e for e in found}.values()

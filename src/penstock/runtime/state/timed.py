@@ -9,11 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Any, cast
 
-from penstock.runtime.codec import dumps, encode
+from penstock.runtime.codec import dumps
 from penstock.runtime.state.collections import SEGMENT_BYTES, item_size
+from penstock.runtime.state.page import NO_TIMER
 from penstock.runtime.state.space import StateSpace
 
-__all__ = ["Buffer", "Entry", "Runs", "add", "forget", "meet", "new_buffer"]
+__all__ = ["Buffer", "Entry", "Runs", "add", "forget", "meet"]
 
 Entry = tuple[int, bool, Any]
 """Timestamp, whether it must be told that nothing matched it, and the encoded record (S7)."""
@@ -25,14 +26,9 @@ _CHECK = 63
 _SCANNED = 8
 
 
-def new_buffer(time: int, alone: bool, value: Any) -> Buffer:
-    """A buffer of one record."""
-    return [time, None, [(time, alone, encode(value))]]
-
-
-def add(space: StateSpace, buffer: Buffer, time: int, alone: bool, value: Any) -> bool:
-    """Keep one more record, of which a copy is taken; whether it is now the earliest."""
-    entry = (time, alone, encode(value))
+def add(space: StateSpace, buffer: Buffer, entry: Entry) -> bool:
+    """Keep one more record; whether it is now the earliest."""
+    time = entry[0]
     entries = buffer[2]
     if buffer[1] is not None and time < buffer[1].last:
         buffer[1].add(space, entry)
@@ -60,24 +56,25 @@ def meet(space: StateSpace, buffer: Buffer, first: int, last: int, mark: bool) -
 
 
 def forget(space: StateSpace, buffer: Buffer, before: int, wanted: bool) -> list[Entry]:
-    """Drop the entries before a timestamp, and answer them if they are wanted; an empty buffer is not to be kept."""
-    entries, runs = buffer[2], buffer[1]
+    """Drop the entries before a timestamp, and answer them if they are wanted.
+
+    A buffer of which nothing is left, and which is not to be kept, has NO_TIMER as its earliest timestamp.
+    """
+    entries: list[Entry] = buffer[2]
+    if buffer[1] is None and entries[-1][0] < before:
+        buffer[0], buffer[2] = NO_TIMER, []
+        return entries
     gone: list[Entry] = []
-    if runs is not None:
-        gone = runs.forget(space, before, wanted)
-        if runs.places:
-            buffer[0] = runs.places[0][0]
+    if buffer[1] is not None:
+        gone = buffer[1].forget(space, before, wanted)
+        if buffer[1].places:
+            buffer[0] = buffer[1].places[0][0]
             return gone
         buffer[1] = None
-    if len(entries) == 1 and entries[0][0] < before:
-        gone += entries
-        buffer[2] = []
-        return gone
     cut = bisect_left(entries, (before,))
     gone += entries[:cut]
     del entries[:cut]
-    if entries:
-        buffer[0] = entries[0][0]
+    buffer[0] = entries[0][0] if entries else NO_TIMER
     return gone
 
 

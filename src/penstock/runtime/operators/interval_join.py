@@ -17,7 +17,7 @@ from penstock.core.output_tag import OutputTag
 from penstock.core.poison import FailedTimer
 from penstock.core.specs import IntervalJoinSpec
 from penstock.core.time import MAX_TIMESTAMP
-from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, loads
+from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, is_immutable, loads
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe
 from penstock.runtime.operators.base import Entry, Timestamps
@@ -147,13 +147,14 @@ class IntervalJoinOperator(KeyedOperator):
         page = backend.page
         page.dirty = True
         timer = stamp + self._spans[index]
+        entry = (stamp, alone, value if is_immutable(value) else encode(value))
         if waiting is None:
-            page.slots[self._slot][backend.key] = {index: [stamp, None, [(stamp, alone, encode(value))]]}
+            page.slots[self._slot][backend.key] = {index: [stamp, None, [entry]]}
         else:
             mine = waiting.get(index)
             if mine is None:
-                waiting[index] = [stamp, None, [(stamp, alone, encode(value))]]
-            elif not add(backend, mine, (stamp, alone, encode(value))):
+                waiting[index] = [stamp, None, [entry]]
+            elif not add(backend, mine, entry):
                 return
             theirs = waiting.get(1 - index)
             if theirs is not None and theirs[0] + self._spans[1 - index] <= timer:
@@ -179,23 +180,21 @@ class IntervalJoinOperator(KeyedOperator):
             what = f"timer {self._context.timestamp} of key {describe(backend.key)}"
             raise self.failed("on_timer", what, self._result, error) from error
 
-    def _expire(self, waiting: dict[int, Buffer], before: Sequence[int]) -> Sequence[tuple[int, Waiting]]:
+    def _expire(self, waiting: dict[int, Buffer], before: Sequence[int]) -> list[tuple[int, Waiting]] | None:
         """Forget the records of a key whose time has come, set the timer of the others.
 
         Those forgotten that nothing matched are answered, with their side.
         """
-        alone: list[tuple[int, Waiting]] = []
+        alone: list[tuple[int, Waiting]] | None = None
         timer = NO_TIMER
-        for index in (0, 1):
-            mine = waiting.get(index)
-            if mine is None:
-                continue
+        for index in [*waiting]:
+            mine = waiting[index]
             if mine[0] < before[index]:
                 outer = self._sides[index].outer
                 gone = forget(self._backend, mine, before[index], outer)
                 if outer:
-                    alone += [(index, entry) for entry in gone if entry[1]]
-                if mine[0] == NO_TIMER:
+                    alone = [*(alone or ()), *((index, entry) for entry in gone if entry[1])]
+                if not mine[2] and mine[1] is None:
                     del waiting[index]
                     continue
             over = mine[0] + self._spans[index]

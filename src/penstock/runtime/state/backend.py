@@ -182,7 +182,8 @@ class KeyedBackend:
         if timer not in page.timers[domain]:
             page.timers[domain][timer] = None
             page.dirty = True
-            self._push(domain, timer, page)
+            self._count += 1
+            self._heaps[domain].push((timestamp, self._count, page, self.key, namespace))
 
     def delete(self, domain: int, timestamp: int, namespace: Any = None) -> None:
         if self.page.timers[domain].pop((timestamp, self.key, namespace), self) is None:

@@ -11,7 +11,6 @@ from typing import Any, cast
 
 from penstock.runtime.codec import dumps
 from penstock.runtime.state.collections import SEGMENT_BYTES, item_size
-from penstock.runtime.state.page import NO_TIMER
 from penstock.runtime.state.space import StateSpace
 
 __all__ = ["Buffer", "Entry", "Runs", "add", "forget", "meet"]
@@ -56,13 +55,10 @@ def meet(space: StateSpace, buffer: Buffer, first: int, last: int, mark: bool) -
 
 
 def forget(space: StateSpace, buffer: Buffer, before: int, wanted: bool) -> list[Entry]:
-    """Drop the entries before a timestamp, and answer them if they are wanted.
-
-    A buffer of which nothing is left, and which is not to be kept, has NO_TIMER as its earliest timestamp.
-    """
+    """Drop the entries before a timestamp, and answer them if they are wanted; an empty buffer is not to be kept."""
     entries: list[Entry] = buffer[2]
     if buffer[1] is None and entries[-1][0] < before:
-        buffer[0], buffer[2] = NO_TIMER, []
+        buffer[2] = []
         return entries
     gone: list[Entry] = []
     if buffer[1] is not None:
@@ -74,7 +70,8 @@ def forget(space: StateSpace, buffer: Buffer, before: int, wanted: bool) -> list
     cut = bisect_left(entries, (before,))
     gone += entries[:cut]
     del entries[:cut]
-    buffer[0] = entries[0][0] if entries else NO_TIMER
+    if entries:
+        buffer[0] = entries[0][0]
     return gone
 
 

@@ -2,22 +2,23 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.common import Time
+from penstock.common import Time, WatermarkStrategy
 from penstock.core.poison import FailedTimer
-from penstock.datastream import OutputTag, ProcessJoinFunction
+from penstock.datastream import OutputTag, ProcessJoinFunction, StreamExecutionEnvironment
 from penstock.runtime.state import timed
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.state.store import MemoryStore
 from penstock.state.keyed import entries
 from penstock.state.regroup import regrouped
-from penstock.testing import JoinHarness, Snapshot
+from penstock.testing import JoinHarness, Snapshot, collect, local_job
 from tests.effort import examples
 
 POISON = OutputTag("bad")
@@ -159,6 +160,34 @@ def test_long_buffers_of_several_keys_survive_a_restart() -> None:
     expect = [((k, t), (k, 99)) for k in "ab" for t in range(100)] + [((k, t), None) for k in "cd" for t in range(100)]
     assert Counter(second.output()) == Counter(expect)
     second.assert_no_leaks()
+
+
+def long_job(between: tuple[int, int]) -> StreamExecutionEnvironment:
+    """Keys of which one side waits for the other, which comes last."""
+    env = StreamExecutionEnvironment()
+    stamp: Any = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v, _: v[1])
+    lefts = [(t % 5, t) for t in range(400)]
+    left = env.from_collection(lefts).uid("left").assign_timestamps_and_watermarks(stamp).uid("s1")
+    rights = [(0, 0)] * 350 + [(key, 400) for key in range(5)] + [(key, 900) for key in range(5)]
+    right = env.from_collection(rights).uid("right").assign_timestamps_and_watermarks(stamp).uid("s2")
+    joined = left.key_by(lambda v: v[0]).interval_join(right.key_by(lambda v: v[0]))
+    collect(joined.between(*map(Time.milliseconds, between)).process(Pair()).uid("join"), "out")
+    return env
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+@pytest.mark.parametrize("between", [(1, 1000), (600, 2000), (1, 450)])
+def test_long_buffers_go_through_a_savepoint(tmp_path: Path, parallelism: int, between: tuple[int, int]) -> None:
+    """F4, W8: at another parallelism, and with other bounds: what waits does not lie as they are."""
+    first = local_job(long_job((1, 1000)), 2)
+    first.run_batch(350)
+    assert len([name for name in first.state_blobs() if name[8:9] == b"S"]) > 20
+    saved = first.savepoint(str(tmp_path / "saved")).path
+    second = local_job(long_job(between), parallelism, savepoint=saved)
+    second.run()
+    lower, upper = between
+    expect = [((t % 5, t), (t % 5, at)) for t in range(400) for at in (400, 900) if lower <= at - t <= upper]
+    assert Counter(second.results["out"]) == Counter(expect)
 
 
 # -- buffers by themselves ----------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from penstock.api.interval_match import BLOCK_RECORDS
 from penstock.common import Time
 from penstock.core.errors import TimestampError, UserFunctionError
 from penstock.core.time import MAX_TIMESTAMP, MIN_TIMESTAMP
@@ -16,6 +15,7 @@ from penstock.testing import At, JoinHarness, Mark, ScriptedSource, Snapshot, co
 
 LATE_LEFT, LATE_RIGHT = OutputTag("late left"), OutputTag("late right")
 ASIDE = OutputTag("aside")
+BLOCK_RECORDS = 8
 
 
 class Pair(ProcessJoinFunction):

@@ -11,7 +11,7 @@ import pytest
 from penstock.common import Configuration, Time, WatermarkStrategy
 from penstock.connectors.data_frame import DataFrameSource
 from penstock.core.errors import SavepointError
-from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream import ProcessJoinFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
 from penstock.savepoint.files import Folder
@@ -86,6 +86,22 @@ def test_windows_that_lay_out_their_state_in_another_way(tmp_path: Path) -> None
     rest = local_job(windowed(TumblingEventTimeWindows.of(Time.milliseconds(50))), 2, savepoint=saved)
     rest.run()
     assert sorted(rest.results["out"]) == [57, 63, 70]
+
+
+class Pair(ProcessJoinFunction):
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Any:
+        yield left, right
+
+
+def test_an_interval_join_does_not_read_the_state_of_another_function(saved: str) -> None:
+    env = StreamExecutionEnvironment()
+    keyed = env.from_collection(list(range(20))).uid("numbers").key_by(lambda v: v % 3)
+    other = env.from_collection([1]).key_by(lambda v: v)
+    joined = keyed.interval_join(other).between(Time.milliseconds(0), Time.milliseconds(1)).process(Pair())
+    collect(joined.uid("sum"), "out")
+    assert "(uid sum) kept its state as KeyedProcessSpec and would now as IntervalJoinOperator, which" in (
+        refusal(env, saved, allow_unclaimed=True)
+    )
 
 
 def test_a_source_of_another_kind(saved: str) -> None:

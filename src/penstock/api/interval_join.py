@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from penstock.api.connected import connect
+from penstock.api.connected import _add
 from penstock.api.data_stream import DataStream, KeyedStream
-from penstock.api.interval_match import IntervalMatch, Side
 from penstock.api.joined_streams import same_environment
 from penstock.core.errors import ProgramError
+from penstock.core.intervals import IntervalSide
 from penstock.core.join_functions import ProcessJoinFunction
 from penstock.core.output_tag import OutputTag
+from penstock.core.specs import IntervalJoinSpec
 from penstock.core.time import Duration, Time
 from penstock.core.types import TypeInformation
 from penstock.core.windows import span_ms
@@ -61,7 +62,7 @@ class _Settings:
     left_late: OutputTag | None = None
     right_late: OutputTag | None = None
 
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[IntervalSide, IntervalSide]:
         """The interval as each side sees it, in whole milliseconds, both ends included."""
         first, last = self.lower + self.lower_exclusive, self.upper - self.upper_exclusive
         if first > last:
@@ -69,8 +70,8 @@ class _Settings:
                 f"between({self.lower} ms, {self.upper} ms) without its bounds holds no millisecond: nothing can match"
             )
         return (
-            Side("left", first, last, self.left_outer, self.left_late),
-            Side("right", -last, -first, self.right_outer, self.right_late),
+            IntervalSide(first, last, self.left_outer, self.left_late),
+            IntervalSide(-last, -first, self.right_outer, self.right_late),
         )
 
 
@@ -140,9 +141,8 @@ class IntervalJoined:
         if not isinstance(process_join_function, ProcessJoinFunction):
             found = type(process_join_function).__name__
             raise TypeError(f"process() of an interval join takes a ProcessJoinFunction, got {found}")
-        function = IntervalMatch(process_join_function, *self._settings.sides())
-        joined: DataStream[Any] = connect(self._left, self._right).process(function)
-        return joined._typed(output_type).name("Interval Join")  # type: ignore[no-any-return]
+        spec = IntervalJoinSpec(process_join_function, *self._settings.sides())
+        return _add(self._left, self._right, "Interval Join", spec)._typed(output_type)
 
 
 def _tag(given: Any, where: str) -> OutputTag:

@@ -13,6 +13,8 @@ from penstock.core.checkpointed import checkpoint_listener, checkpointed_functio
 from penstock.core.evictors import Evictor
 from penstock.core.functions import Function, KeyedProcessFunction, ProcessFunction
 from penstock.core.guarantees import Guarantee, SinkKind
+from penstock.core.intervals import IntervalSide
+from penstock.core.join_functions import ProcessJoinFunction
 from penstock.core.output_tag import OutputTag
 from penstock.core.sink import Sink, SupportsCommitter, asked_guarantee
 from penstock.core.source import Source
@@ -28,6 +30,7 @@ __all__ = [
     "BroadcastSpec",
     "CollectSpec",
     "FunctionSinkSpec",
+    "IntervalJoinSpec",
     "KeyedProcessSpec",
     "OperatorSpec",
     "PatternMatchSpec",
@@ -189,6 +192,19 @@ class PatternMatchSpec(OperatorSpec):
     event_time: bool = True
     late_tag: OutputTag | None = None
     comparator: Any = None
+
+    @property
+    def is_keyed(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalJoinSpec(OperatorSpec):
+    """Two keyed streams joined by how far apart their records are (W8)."""
+
+    function: ProcessJoinFunction
+    left: IntervalSide
+    right: IntervalSide
 
     @property
     def is_keyed(self) -> bool:

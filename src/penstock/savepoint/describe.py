@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position
-from penstock.core.specs import OperatorSpec, WindowSpec
+from penstock.core.specs import IntervalJoinSpec, OperatorSpec, WindowSpec
 from penstock.core.time import MIN_WATERMARK
 from penstock.runtime.chunk import channel_edge_sender
 from penstock.runtime.codec import loads
+from penstock.runtime.operators.interval_join import IntervalJoinOperator
 from penstock.runtime.operators.windows.choose import window_class
 from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.task import store_prefix
@@ -50,7 +51,9 @@ def notes_of(plan: JobPlan) -> PlanNotes:
 
 
 def form_of(spec: OperatorSpec) -> str:
-    """How an operator lays out its state, where there are several ways: windows."""
+    """How an operator lays out its state, where there are several ways: windows, and interval joins."""
+    if isinstance(spec, IntervalJoinSpec):
+        return IntervalJoinOperator.__name__
     return window_class(spec).__name__ if isinstance(spec, WindowSpec) else ""
 
 

@@ -13,6 +13,7 @@ from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.collections import BucketMap, SegmentList
 from penstock.runtime.state.page import Page, PageId, StoreKeys
 from penstock.runtime.state.store import MemoryStore
+from penstock.runtime.state.timed import Runs
 from penstock.runtime.task import store_prefix
 from penstock.savepoint.blobs import Blob
 
@@ -128,6 +129,8 @@ def _plain(backend: KeyedBackend, stored: Any) -> Any:
         return loads(stored)
     if stored.__class__ is SegmentList:
         return list(stored.read(backend, stored.keys(backend), stored.tail))
+    if stored.__class__ is Runs:
+        return _plain(backend, stored.segments(backend))
     if stored.__class__ is BucketMap:
         return {key: _plain(backend, item) for key, item in stored.items(backend)}
     if stored.__class__ is list:

@@ -8,6 +8,7 @@ from penstock.runtime.codec import loads
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.collections import BucketMap, SegmentList
 from penstock.runtime.state.page import Page
+from penstock.runtime.state.timed import Runs
 from penstock.state.keyed import make_backend, pages
 
 __all__ = ["regrouped"]
@@ -50,6 +51,10 @@ def _moved(old: KeyedBackend, new: KeyedBackend, stored: Any) -> Any:
         return made
     if stored.__class__ is BucketMap:
         return BucketMap.of(new, dict(stored.items(old)))
+    if stored.__class__ is Runs:
+        return stored.moved(old, new)
+    if stored.__class__ is list:
+        return [_moved(old, new, item) for item in stored]
     if stored.__class__ is dict:
         return {key: _moved(old, new, item) for key, item in stored.items()}
     return stored

@@ -16,6 +16,7 @@ from penstock.core.specs import (
     BroadcastSpec,
     CollectSpec,
     FunctionSinkSpec,
+    IntervalJoinSpec,
     KeyedProcessSpec,
     OperatorSpec,
     PatternMatchSpec,
@@ -30,6 +31,7 @@ from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.asynchronous import AsyncOperator
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.broadcast import BroadcastOperator, KeyedBroadcastOperator
+from penstock.runtime.operators.interval_join import GuardedIntervalJoin, IntervalJoinOperator
 from penstock.runtime.operators.poison import FunctionGuard, GuardedFilter, GuardedFlatMap
 from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.sink import CollectOperator, SinkOperator
@@ -53,6 +55,7 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
     BroadcastSpec: lambda desc, task: (KeyedBroadcastOperator if desc.spec.is_keyed else BroadcastOperator)(desc, task),
     WindowSpec: window_operator,
     PatternMatchSpec: CepOperator,
+    IntervalJoinSpec: IntervalJoinOperator,
     AsyncSpec: AsyncOperator,
     SinkSpec: SinkOperator,
     FunctionSinkSpec: function_sink,
@@ -76,6 +79,8 @@ def _guarded(desc: ChainedOperator, task: TaskContext) -> Operator:
         return GuardedFilter(desc, task) if desc.spec.kind == "filter" else GuardedFlatMap(desc, task)
     if isinstance(desc.spec, WindowSpec):
         return guarded_window_operator(desc, task)
+    if isinstance(desc.spec, IntervalJoinSpec):
+        return GuardedIntervalJoin(desc, task)
     guard = FunctionGuard(getattr(desc.spec, "function", None))
     operator = _OPERATORS[type(desc.spec)](desc, task)
     guard.operator = operator

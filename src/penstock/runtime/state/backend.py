@@ -182,7 +182,8 @@ class KeyedBackend:
         if timer not in page.timers[domain]:
             page.timers[domain][timer] = None
             page.dirty = True
-            self._push(domain, timer, page)
+            self._count += 1
+            self._heaps[domain].push((timestamp, self._count, page, self.key, namespace))
 
     def delete(self, domain: int, timestamp: int, namespace: Any = None) -> None:
         if self.page.timers[domain].pop((timestamp, self.key, namespace), self) is None:
@@ -540,8 +541,7 @@ class KeyedBackend:
 
 def _pending(domain: int, entries: Iterable[Any]) -> Iterable[Any]:
     """Of a heap's entries those that will fire: not deleted, fired or set twice, nor of a page that left memory."""
-    return {
-        (id(page), timestamp, key, namespace): (timestamp, count, page, key, namespace)
-        for timestamp, count, page, key, namespace in entries
-        if page.live and (timestamp, key, namespace) in page.timers[domain]
-    }.values()
+    found = [e for e in entries if e[2].live and (e[0], e[3], e[4]) in e[2].timers[domain]]
+    if len(found) <= sum(len(page.timers[domain]) for page in {e[2] for e in found}):
+        return found  # no more entries than timers, each of which has one at least: none is there twice
+    return {(id(e[2]), e[0], e[3], e[4]): e for e in found}.values()

@@ -44,7 +44,7 @@ bench: setup ## benchmarks against the peers
 bench-quick: setup ## Penstock alone on small inputs, a few minutes: does every benchmark still run, is it still right?
 	@$(WITH_JAVA) $(PY) -m benchmarks --quick --rounds 1 --peers penstock,loop --only $(QUICK_JOBS) $(ARGS)
 
-cep-parity: setup ## random patterns under the real FlinkCEP and ours; ARGS="FOLDER_OF_JARS [N]"
+cep-parity: setup ## random patterns under the real FlinkCEP and ours; ARGS=5000 for so many
 	@$(WITH_JAVA) $(PY) -m tests.parity.flink_cep.compare $(ARGS)
 
 memory: setup ## BATCH mode with 2 GiB of keyed state in 512 MiB a worker

@@ -1,8 +1,8 @@
 """Asks FlinkCEP itself: the same random patterns and streams, its automaton against Penstock's.
 
-    python -m tests.parity.flink_cep.compare FOLDER_WITH_FLINK_JARS [COUNT]
+    python -m tests.parity.flink_cep.compare [COUNT]
 
-Needs a JDK and the jars that PyFlink brings (`pyflink/lib`). Patterns are drawn from what both define alike;
+Needs a JDK; the jars are those of PyFlink, in the environment of its own that the benchmarks use too. Patterns are drawn from what both define alike;
 docs/cep.md says where they differ.
 """
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from benchmarks.envs import interpreter
 from penstock.core.cep.patterns import Contiguity, NotStep, PatternSpec, Step
 from tests.cep.random_patterns import random_pattern, random_stream
 from tests.cep.test_oracle import match
@@ -110,6 +111,12 @@ def _nots_apart(steps: Any) -> bool:
     return not (others & nots) and not (last and steps[-2].quantifier.most != 1)
 
 
+def flink_jars() -> Path:
+    """What PyFlink brings; its environment is made if there is none."""
+    environment = Path(interpreter("flink")).parents[1]
+    return next(environment.glob("lib/python*/site-packages/pyflink/lib"))
+
+
 def ask(jars: Path, lines: list[str]) -> list[str]:
     """FlinkCEP's answers."""
     path = ":".join(str(jar) for jar in sorted(jars.glob("*.jar")))
@@ -122,11 +129,11 @@ def ask(jars: Path, lines: list[str]) -> list[str]:
 
 
 def main() -> int:
-    jars, count = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 2_000
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
     drawn = cases(count)
     lines = [f"{words(spec)}\t{' '.join(f'{v}@{t}' for v, t in stream)}" for spec, stream in drawn]
     wrong = 0
-    for (spec, stream), line, answer in zip(drawn, lines, ask(jars, lines), strict=True):
+    for (spec, stream), line, answer in zip(drawn, lines, ask(flink_jars(), lines), strict=True):
         ours = shown(match(spec, stream)[0])
         theirs = Counter(answer.split("|") if answer else [])
         if ours != theirs:

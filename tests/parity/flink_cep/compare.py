@@ -2,8 +2,8 @@
 
     python -m tests.parity.flink_cep.compare [COUNT]
 
-Needs a JDK; the jars are those of PyFlink, in the environment of its own that the benchmarks use too. Patterns are drawn from what both define alike;
-docs/cep.md says where they differ.
+Needs a JDK; the jars are those of PyFlink, in the environment of its own that the benchmarks use too. Patterns are
+drawn from what both define alike; docs/cep.md says where they differ.
 """
 
 import subprocess

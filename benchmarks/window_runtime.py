@@ -10,39 +10,14 @@ from benchmarks.inputs import Answer, key_of
 from benchmarks.job_window_runtime import HOUR_MS, SLIDES, moment, term
 from benchmarks.model import RATE, Outcome
 from benchmarks.params import WindowParams
+from benchmarks.penstock_events import Count, WithEnd
 from penstock.common import Time, WatermarkStrategy
-from penstock.datastream import AggregateFunction, ProcessWindowFunction, StreamExecutionEnvironment
+from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
 from penstock.testing import collect, local_job
 
 BATCH = 50_000
-
-
-class Count(AggregateFunction):
-    """Merging is right in any order, and says so."""
-
-    mergeable = True
-
-    def create_accumulator(self) -> int:
-        return 0
-
-    def add(self, value: Any, accumulator: int) -> int:
-        return accumulator + 1
-
-    def get_result(self, accumulator: int) -> int:
-        return accumulator
-
-    def merge(self, a: int, b: int) -> int:
-        return a + b
-
-
-class WithEnd(ProcessWindowFunction):
-    """(key, end of the window, count)."""
-
-    def process(self, key: Any, context: Any, elements: Any) -> Any:
-        (count,) = elements
-        yield key, context.window().end, count
 
 
 def windows(params: WindowParams) -> Outcome:
@@ -64,7 +39,7 @@ def _pass(params: WindowParams) -> tuple[float, Answer]:
     job.run([BATCH] * (params.records // BATCH))
     seconds = perf_counter() - started
     found = job.results["found"]
-    return seconds, Answer(len(found), sum(term(*one) for one in found))
+    return seconds, Answer(len(found), sum(term(key, end, count) for key, count, end in found))
 
 
 def _assigner(slide_ms: int) -> Any:

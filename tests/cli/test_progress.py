@@ -155,10 +155,12 @@ def test_figures_that_cannot_be_read_do_no_harm(job: Job) -> None:
         raise RuntimeError("dictionary changed size during iteration")
 
     job.get_metrics = broken  # type: ignore[method-assign]
-    observer = Observer(PlainDisplay(io.StringIO()))
+    shown = Recorder()
+    observer = Observer(shown)
     observer.watch(job, PLAN)
     job.status = JobStatus.FINISHED
     observer.close()
+    assert shown.seen == ["close", "close"]  # as the last job ends, and as the observer does
 
 
 class _Terminal(io.StringIO):

@@ -1,4 +1,4 @@
-"""Makes the class-data archive that halves the start of the driver's JVM: `python -m penstock.spark.archive PATH`.
+"""The class-data archive that halves the start of the driver's JVM; `python -m penstock.spark.archive PATH` makes it.
 
 A short batch and a short stateful query are run so that the archive holds the classes that jobs use;
 the JVM writes it when it ends.
@@ -7,12 +7,16 @@ the JVM writes it when it ends.
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import hashlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["make_archive"]
+import pyspark
+
+__all__ = ["archive_option", "archive_path", "make_archive"]
 
 _TRAINING = """
 from penstock.common import Configuration
@@ -22,25 +26,71 @@ for host in ("bounded", "streaming"):
     stream = env.set_parallelism(1).from_collection(range(10)).key_by(lambda v: v % 2).reduce(lambda a, b: a + b)
     list(stream.execute_and_collect())
 """
+# The JVM writes its warnings to standard output, which is the job's; what an archive lacks costs time and no more.
+_QUIET = "-Xlog:disable -Xlog:all=warning:stderr -Xlog:cds*=off:stderr -Xlog:class+path=off:stderr"
+
+
+def archive_option(java_home: str) -> str:
+    """Use the archive of this Java and Spark if there is one; else have one made in the background."""
+    archive = archive_path(java_home, Path(pyspark.__file__).with_name("jars"))
+    if archive.exists():
+        return f"-XX:SharedArchiveFile={archive} -Xshare:auto {_QUIET}"
+    if not os.environ.get("PENSTOCK_NO_ARCHIVE"):
+        _make_in_background(archive)
+    return ""
+
+
+def archive_path(java_home: str, jars: Path) -> Path:
+    """Where the archive is kept: a name for the two places, and one for what stands there.
+
+    A JVM refuses an archive if one of the jars has changed, be it only its date.
+    """
+    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "penstock"
+    release = Path(java_home, "release")
+    found = [release.read_text() if release.exists() else ""]
+    if jars.is_dir():
+        with os.scandir(jars) as entries:
+            found += sorted(f"{jar.name} {jar.stat().st_size} {jar.stat().st_mtime_ns}" for jar in entries)
+    return folder / f"jvm-{_digest(java_home, str(jars))}-{_digest(*found)}.jsa"
 
 
 def make_archive(archive: Path) -> None:
-    """Write the archive unless another process is at it already."""
+    """Write the archive unless another process is at it already; those of the same places before it are removed."""
     archive.parent.mkdir(parents=True, exist_ok=True)
     fresh = archive.with_suffix(".part")
-    try:
-        os.close(os.open(archive.with_suffix(".lock"), os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        return
-    try:
-        options = f"-XX:ArchiveClassesAtExit={fresh} -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
-        environment = {**os.environ, "SPARK_SUBMIT_OPTS": options}
+    with archive.with_suffix(".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        environment = {**os.environ, "SPARK_SUBMIT_OPTS": f"-XX:ArchiveClassesAtExit={fresh} {_QUIET}"}
         # the JVM holds these pipes until it has ended, which is what is waited for
         subprocess.run([sys.executable, "-c", _TRAINING], env=environment, capture_output=True, timeout=600)
         with contextlib.suppress(FileNotFoundError):
             fresh.rename(archive)
-    finally:
-        archive.with_suffix(".lock").unlink(missing_ok=True)
+            _remove_older(archive)
+
+
+def _remove_older(archive: Path) -> None:
+    places = archive.name.rpartition("-")[0]
+    for other in archive.parent.glob(f"{places}-*"):
+        if other.stem != archive.stem:
+            other.unlink(missing_ok=True)
+
+
+def _make_in_background(archive: Path) -> None:
+    """A process of its own, at low priority, that outlives this one."""
+    subprocess.Popen(
+        ["nice", "-n", "19", sys.executable, "-m", "penstock.spark.archive", str(archive)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
 
 if __name__ == "__main__":

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyspark
 from pyspark.sql import SparkSession
 
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
+from penstock.spark.archive import archive_option
 from penstock.spark.failures import translate
 from penstock.spark.java import find_java
 from penstock.spark.quiet import quiet_start
@@ -160,34 +158,5 @@ def _prepare_jvm() -> None:
     if "log4j2.configurationFile" not in options:
         options += f" -Dlog4j2.configurationFile={quiet}"
     if "SharedArchiveFile" not in options and "ArchiveClassesAtExit" not in options:
-        options += _archive_option()
+        options += " " + archive_option(os.environ["JAVA_HOME"])
     os.environ["SPARK_SUBMIT_OPTS"] = options.strip()
-
-
-def _archive_option() -> str:
-    """Use the archive of this Java and Spark if there is one; else have one made in the background."""
-    archive = archive_path(os.environ["JAVA_HOME"])
-    if archive.exists():
-        return f" -XX:SharedArchiveFile={archive} -Xshare:auto -Xlog:cds=off -Xlog:class+path=off"
-    if not os.environ.get("PENSTOCK_NO_ARCHIVE"):
-        _make_archive(archive)
-    return ""
-
-
-def archive_path(java_home: str) -> Path:
-    """Where the class-data archive is kept; its name changes with Java and Spark."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "penstock"
-    release = Path(java_home, "release")
-    identity = f"{pyspark.__version__}|{pyspark.__file__}|{java_home}|{release.read_text() if release.exists() else ''}"
-    return folder / f"jvm-{hashlib.blake2b(identity.encode(), digest_size=8).hexdigest()}.jsa"
-
-
-def _make_archive(archive: Path) -> None:
-    """A process of its own, at low priority, that outlives this one."""
-    subprocess.Popen(
-        ["nice", "-n", "19", sys.executable, "-m", "penstock.spark.archive", str(archive)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )

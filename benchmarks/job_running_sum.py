@@ -38,7 +38,7 @@ class Size:
     batch: int | None = None
 
 
-BATCH = {K3: 250_000, K5: 250_000, K6: 1_000_000}
+BATCH = {K3: 500_000, K5: 500_000, K6: 1_000_000}
 """Records in a micro-batch: the same for all Spark peers of a case."""
 
 STREAM = 10_000
@@ -46,11 +46,11 @@ STREAM = 10_000
 
 FULL: dict[int, dict[str, Size]] = {
     K3: {
-        PENSTOCK: Size(4, 6),
-        TWS_ROW: Size(2, 3),
-        TWS_PANDAS: Size(2, 3),
-        APPLY_PANDAS: Size(2, 3),
-        SPARK_SQL: Size(4, 6),
+        PENSTOCK: Size(10, 10),
+        TWS_ROW: Size(2, 2),
+        TWS_PANDAS: Size(2, 2),
+        APPLY_PANDAS: Size(3, 3),
+        SPARK_SQL: Size(12, 10),
         FLINK_PROCESS: Size(10, 20, STREAM),
         FLINK_THREAD: Size(10, 30, STREAM),
         BYTEWAX: Size(100, 200, STREAM),
@@ -58,17 +58,17 @@ FULL: dict[int, dict[str, Size]] = {
         LOOP: Size(100, 200, STREAM),
     },
     K5: {
-        PENSTOCK: Size(4, 6),
-        TWS_ROW: Size(1, 2),
-        SPARK_SQL: Size(4, 6),
+        PENSTOCK: Size(10, 10),
+        TWS_ROW: Size(1, 1),
+        SPARK_SQL: Size(10, 10),
         FLINK_THREAD: Size(20, 30, STREAM),
         BYTEWAX: Size(100, 200, STREAM),
         PATHWAY: Size(0, 100, STREAM),
         LOOP: Size(100, 200, STREAM),
     },
     K6: {
-        PENSTOCK: Size(4, 5),
-        SPARK_SQL: Size(4, 5),
+        PENSTOCK: Size(6, 6),
+        SPARK_SQL: Size(5, 5),
         FLINK_THREAD: Size(20, 30, STREAM),
         BYTEWAX: Size(150, 150, STREAM),
         PATHWAY: Size(0, 150, STREAM),

@@ -1,7 +1,8 @@
 """What the Spark peers have in common: the session, the source, and a query that runs for so many batches.
 
-The session is Penstock's own, so that all Spark peers run with the same settings; only what Penstock sets for the
-sake of its large chunk rows (256 rows in an Arrow batch) is put back to what suits small rows.
+The session is Penstock's own, so that all Spark peers run with the same settings; only what Penstock sets for its own
+sake is put back: 256 rows in an Arrow batch, for its large chunk rows, to what suits small rows; the JVM's quick
+compiler, for a JVM that does little itself, to Spark's own choice.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ def session() -> SparkSession:
     """A session with Penstock's settings and as many shuffle partitions as cores."""
     settings = {
         **SMALL_ROWS,
+        "penstock.jvm.compiler": "full",
         "spark.sql.shuffle.partitions": str(cores()),
         "spark.sql.streaming.numRecentProgressUpdates": "1000",
     }

@@ -16,6 +16,7 @@ OWN_SETTINGS = {
     "penstock.cache.dir": "where cached streams are kept",
     "penstock.chunk.records": "records that travel together between stages",
     "penstock.host": "what runs the job: auto, local, bounded or streaming",
+    "penstock.jvm.compiler": "how an embedded JVM compiles: quick, or full for jobs that let Spark's SQL do much",
     "penstock.metrics.heavy-keys": "how many of the heaviest keys are shown; 0: none are looked for",
     "penstock.metrics.late-records": "whether late records are counted",
     "penstock.plan-only": "the program is left at its first execute()",

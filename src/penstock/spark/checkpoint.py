@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -32,6 +34,7 @@ class Checkpoint:
         self._io = jvm.org.apache.commons.io.IOUtils
         self._crc = jvm.java.util.zip.CRC32C
         self.location: str = self._fs.makeQualified(root).toString()
+        self._local = Path(self.location.removeprefix("file:")) if self._fs.getScheme() == "file" else None
         self._token = uuid.uuid4().hex
         self._shape: dict[str, str] | None = None
         self.root, self.number = self, 0
@@ -60,6 +63,8 @@ class Checkpoint:
         return self.read_bytes(name).decode("utf-8", "surrogateescape")
 
     def read_bytes(self, name: str) -> bytes:
+        if self._local is not None:
+            return (self._local / name).read_bytes()
         stream = self._fs.open(self._at(name))
         try:
             return bytes(self._io.toByteArray(stream))
@@ -73,7 +78,9 @@ class Checkpoint:
         return int(crc.getValue())
 
     def write(self, name: str, text: str) -> None:
-        """Write whole or not at all."""
+        """Write whole or not at all. On a local disk Hadoop would start a process for each file, to set its mode."""
+        if self._local is not None:
+            return _write_local(self._local / name, text)
         temporary = self._at(f"{name}.tmp")
         self._fs.mkdirs(self._at(name).getParent())
         stream = self._fs.create(temporary, True)
@@ -189,3 +196,10 @@ class Checkpoint:
             return dict(json.loads(body)["files"])
         except ValueError as error:
             raise damaged(self.location, _SEAL, str(error)) from None
+
+
+def _write_local(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.tmp")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)

@@ -36,6 +36,7 @@ FORCED = {
 }
 """Settings on which correctness rests; other values are refused."""
 
+_COMPILER = "penstock.jvm.compiler"
 _STATE = "spark.sql.streaming.stateStore."
 _DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -74,7 +75,7 @@ def get_session(conf: Configuration, cores: int) -> SparkSession:
     given = {k: v for k, v in conf.to_dict().items() if k.startswith("spark.")}
     _refuse_forbidden(given)
     active = SparkSession.getActiveSession()
-    session = (_build(given, cores) if active is None else active).newSession()
+    session = (_build(conf, given, cores) if active is None else active).newSession()
     for key, value in {**_DEFAULTS, **given, **FORCED}.items():
         if session.conf.isModifiable(key):
             session.conf.set(key, value)
@@ -88,12 +89,12 @@ def _refuse_forbidden(given: dict[str, str]) -> None:
             raise ConfigurationError(f"{key} must be {value} (found {given[key]}): exactly-once results depend on it")
 
 
-def _build(given: dict[str, str], cores: int) -> SparkSession:
+def _build(conf: Configuration, given: dict[str, str], cores: int) -> SparkSession:
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not submitted:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ["JAVA_HOME"] = find_java()
-        _prepare_jvm()
+        _prepare_jvm(conf.get_string(_COMPILER, "quick"))
     builder = SparkSession.builder.appName("penstock")
     for key, value in {**_DEFAULTS, **given, **FORCED}.items():
         builder = builder.config(key, value)
@@ -151,12 +152,19 @@ def _no_local_checksums(session: SparkSession) -> None:
     local.setVerifyChecksum(False)
 
 
-def _prepare_jvm() -> None:
-    """Options of the driver's JVM: quiet logs, and a class-data archive that halves its start."""
+def _prepare_jvm(compiler: str) -> None:
+    """Options of the driver's JVM: quiet logs, its quick compiler, and a class-data archive that halves its start.
+
+    The JVM only carries chunks to and fro here; what its second compiler gains is less than it takes, for minutes.
+    """
+    if compiler not in ("quick", "full"):
+        raise ConfigurationError(f"{_COMPILER} is quick or full (found {compiler!r})")
     options = os.environ.get("SPARK_SUBMIT_OPTS", "")
     quiet = Path(__file__).with_name("log4j2.properties")
     if "log4j2.configurationFile" not in options:
         options += f" -Dlog4j2.configurationFile={quiet}"
+    if compiler == "quick" and "Tiered" not in options:
+        options += " -XX:TieredStopAtLevel=1"
     if "SharedArchiveFile" not in options and "ArchiveClassesAtExit" not in options:
         options += " " + archive_option(os.environ["JAVA_HOME"])
     os.environ["SPARK_SUBMIT_OPTS"] = options.strip()

@@ -1,0 +1,29 @@
+"""The driver's JVM: its options before it starts."""
+
+import os
+
+import pytest
+
+from penstock.core.errors import ConfigurationError
+from penstock.spark.session import _prepare_jvm
+
+QUICK = "-XX:TieredStopAtLevel=1"
+
+
+@pytest.mark.parametrize(
+    ("given", "compiler", "quick"),
+    [("", "quick", 1), ("", "full", 0), ("-XX:-TieredCompilation", "quick", 0), (QUICK, "quick", 1)],
+)
+def test_the_quick_compiler_unless_something_else_is_said(
+    monkeypatch: pytest.MonkeyPatch, given: str, compiler: str, quick: int
+) -> None:
+    """P2, P12: what the user's environment says of compilers wins."""
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", f"-XX:SharedArchiveFile=none {given}")
+    _prepare_jvm(compiler)
+    assert os.environ["SPARK_SUBMIT_OPTS"].count(QUICK) == quick
+
+
+def test_an_unknown_compiler_is_refused() -> None:
+    """P9"""
+    with pytest.raises(ConfigurationError, match=r"jvm\.compiler is quick or full \(found 'c2'\)"):
+        _prepare_jvm("c2")

@@ -84,7 +84,7 @@ class CepOperator(KeyedOperator):
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "a pattern operator got records without keys"
-        backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
+        backend, pages = self._backend, self._backend.pages(keys)
         take = self._wait if self._spec.event_time else self._match_now
         for value, stamp, key, page in zip(values, timestamps or repeat(None), keys, pages, strict=False):
             backend.key, backend.page = key, page

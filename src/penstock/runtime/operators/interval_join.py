@@ -97,7 +97,7 @@ class IntervalJoinOperator(KeyedOperator):
 
     def _process(self, index: int, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "an interval join got records without keys"
-        backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
+        backend, pages = self._backend, self._backend.pages(keys)
         stamps = timestamps if timestamps is not None else repeat(None)
         side, other, tells = self._sides[index], 1 - index, self._sides[1 - index].outer
         first, last, outer = side.first, side.last, side.outer

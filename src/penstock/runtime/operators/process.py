@@ -272,7 +272,7 @@ class KeyedProcessOperator(KeyedOperator):
     def _process(self, method: str, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "a keyed operator got records without keys"
         call, context, limit = getattr(self._function, method), self._context, self._limit
-        backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
+        backend, pages = self._backend, self._backend.pages(keys)
         out, times = self._values, self._times
         value = result = context.stamp = stamp = None
         stamps = iter(timestamps) if timestamps is not None else None

@@ -57,6 +57,7 @@ class KeyedBackend:
         self.page: Page = Page((0, 0, 0), False, {})
         # loaded
         self.page_of: dict[Any, Page] = {}
+        self._ensured: tuple[Iterable[Any], list[Page]] = (), []
         self._names: list[str] = []
         self._pages: dict[PageId, Page] = {}
         self._groups: dict[int, Group] = {}
@@ -93,15 +94,22 @@ class KeyedBackend:
         self._tick += 1
         if self._tick % _WEIGH_EVERY == 0:
             self._weigh()
-        wanted = set(keys)
-        new = wanted.difference(self.page_of)
-        if new:
-            self._load_keys(new)
+        try:
+            pages = list(map(self.page_of.__getitem__, keys))
+        except KeyError:
+            self._load_keys(set(keys).difference(self.page_of))
+            pages = list(map(self.page_of.__getitem__, keys))
+        self._ensured = keys, pages
         if self._weight > self._budget_bytes * 3 // 4:
-            self._touch(wanted)
+            self._touch(pages)
             if self._weight > self._budget_bytes:
-                self._split_large(wanted)
+                self._split_large(set(keys))
                 self._evict()
+
+    def pages(self, keys: Iterable[Any]) -> Iterable[Page]:
+        """The page of each of some keys that have been ensured; looked up once if they are a whole chunk's."""
+        ensured, pages = self._ensured
+        return pages if ensured is keys else map(self.page_of.__getitem__, keys)
 
     def select(self, key: Any) -> None:
         """Make `key` the current one, loading its page if need be."""
@@ -485,9 +493,9 @@ class KeyedBackend:
             self._write(dirty)
             self._sweep()
 
-    def _touch(self, keys: Iterable[Any]) -> None:
-        for key in keys:
-            self.page_of[key].used = self._tick
+    def _touch(self, pages: Iterable[Page]) -> None:
+        for page in pages:
+            page.used = self._tick
 
     def _split_large(self, wanted: set[Any]) -> None:
         """Write large pages through, which splits them: else one that every chunk uses grows and is never dropped."""
@@ -527,6 +535,7 @@ class KeyedBackend:
         """Drop a page from memory; `_sweep` must follow before the next record."""
         if self._pages.pop(page.ident, None) is not None:
             page.live = False
+            self._ensured = (), []
             page.tables, page.slots = {}, []  # a heap may still hold on to the page
             self._died = True
             self._weight -= page.weight

@@ -116,7 +116,7 @@ class TimeWindowOperator(WindowOperator):
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "a window operator got records without keys"
-        backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
+        backend, pages = self._backend, self._backend.pages(keys)
         stamps = repeat(None) if timestamps is None else timestamps
         times: Any = stamps if self._event_time else repeat(self.task.clock.now_ms())
         slot, value = self.slot(), None

@@ -88,7 +88,7 @@ class WindowOperator(KeyedOperator):
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "a window operator got records without keys"
-        backend, pages = self._backend, map(self._backend.page_of.__getitem__, keys)
+        backend, pages = self._backend, self._backend.pages(keys)
         value = None
         try:
             for value, stamp, key, page in zip(values, timestamps or repeat(None), keys, pages, strict=False):

@@ -145,7 +145,7 @@ def _tell(client: Any, options: SoakOptions, ended: threading.Event) -> None:
         metrics = client.get_metrics()
         batches = metrics["batch_ms"][-20:]
         told = {
-            "state_bytes": sum(subtask["state_bytes"] for subtask in metrics["subtasks"]),
+            "state_bytes": sum(subtask.get("state_bytes", 0) for subtask in metrics["subtasks"]),
             "batch_ms": sum(batches) // len(batches) if batches else None,
         }
         fresh = options.metrics.with_suffix(".new")

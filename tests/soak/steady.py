@@ -285,9 +285,11 @@ def main(arguments: list[str]) -> int:
 
 
 def _verdict(soak: Soak, seconds: float, wrong: Sequence[str]) -> int:
-    grown = {name: times for name, times in growth(soak.samples).items() if times > GROWTH}
-    print(f"output: {wrong or 'right'}; kills: {dict(soak.kills)}; grown: {grown or 'nothing'}")
-    return 1 if wrong or (seconds >= LONG_ENOUGH and grown) else 0
+    measured = growth(soak.samples)
+    grown = {name: times for name, times in measured.items() if times > GROWTH}
+    said = (grown or "nothing") if measured else "not known: the job told nothing of its state"
+    print(f"output: {wrong or 'right'}; kills: {dict(soak.kills)}; grown: {said}")
+    return 1 if wrong or (seconds >= LONG_ENOUGH and (grown or not measured)) else 0
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """The driver's JVM: its options before it starts."""
 
 import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from penstock.core.errors import ConfigurationError
-from penstock.spark.session import _prepare_jvm
+from penstock.spark.session import _no_lookup_of_sources, _prepare_jvm
 
 QUICK = "-XX:TieredStopAtLevel=1"
 
@@ -27,3 +29,13 @@ def test_an_unknown_compiler_is_refused() -> None:
     """P9"""
     with pytest.raises(ConfigurationError, match=r"jvm\.compiler is quick or full \(found 'c2'\)"):
         _prepare_jvm("c2")
+
+
+def test_installed_data_sources_are_still_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where no module can be one is Spark told that there are none."""
+    session: Any = None
+    with pytest.raises(AttributeError, match="_jvm"):
+        _no_lookup_of_sources(session)
+    (tmp_path / "pyspark_own.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    _no_lookup_of_sources(session)

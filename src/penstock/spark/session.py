@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -108,6 +109,7 @@ def _build(conf: Configuration, given: dict[str, str], cores: int) -> SparkSessi
     session.sparkContext.setLogLevel(given.get("spark.log.level", "OFF"))
     if not submitted:
         _no_local_checksums(session)
+        _no_lookup_of_sources(session)
     return session
 
 
@@ -150,6 +152,21 @@ def _no_local_checksums(session: SparkSession) -> None:
     local = jvm.org.apache.hadoop.fs.FileSystem.getLocal(session._jsc.hadoopConfiguration())
     local.setWriteChecksum(False)
     local.setVerifyChecksum(False)
+
+
+def _no_lookup_of_sources(session: SparkSession) -> None:
+    """Spark starts three processes to find data sources among installed modules; if none is there, there is nothing.
+
+    They are those named `pyspark_…`; one look from here does as well.
+    """
+    if any(module.name.startswith("pyspark_") for module in iter_modules()):
+        return
+    jvm = session._jvm
+    assert jvm is not None
+    manager = getattr(getattr(jvm.org.apache.spark.sql.execution.datasources, "DataSourceManager$"), "MODULE$")
+    if manager.dataSourceBuilders().isEmpty():
+        nothing = jvm.scala.Option.apply(jvm.PythonUtils.toScalaMap({}))
+        getattr(manager, "dataSourceBuilders_$eq")(nothing)
 
 
 def _prepare_jvm(compiler: str) -> None:

@@ -17,6 +17,7 @@ from pyspark import cloudpickle
 from penstock.core.errors import PenstockError, ProgramError
 from penstock.core.job import JobPlan
 from penstock.runtime.memory import seldom_collect
+from penstock.spark.daemon import spare_full_collections
 from penstock.spark.dependencies import enter_worker
 
 __all__ = ["Bundle", "carried_error", "errors_travel", "make_bundle"]
@@ -83,6 +84,7 @@ def _load(data: bytes) -> JobPlan:
         setattr(main, name, cls)
     sys.path.extend(p for p in path if p not in sys.path)
     seldom_collect()
+    spare_full_collections()
     loaded: JobPlan = pickle.loads(plan)
     return loaded
 

@@ -24,8 +24,7 @@ from penstock.runtime.operators.base import Entry, Timestamps
 from penstock.runtime.operators.poison import poisoned
 from penstock.runtime.operators.process import KeyedOperator
 from penstock.runtime.state.backend import EVENT
-from penstock.runtime.state.page import NO_TIMER
-from penstock.runtime.state.timed import Buffer, add, forget, meet
+from penstock.runtime.state.timed import Buffer, add, forget, latest, meet
 from penstock.runtime.state.timed import Entry as Waiting
 
 __all__ = ["WAITING", "GuardedIntervalJoin", "IntervalJoinOperator"]
@@ -66,7 +65,9 @@ class IntervalJoinOperator(KeyedOperator):
 
     A record is late if the watermark is past its timestamp (T10), so one that the watermark has just reached still
     meets everything in its interval; a record is kept until the watermark is past the last timestamp that matches it.
-    A key has one timer, for when the first of its records is to go.
+    A key has one timer. In outer joins, which tell what nothing matched, it is set for when the first of the key's
+    records is to go; in inner joins for when the last of those present is to go. Those before it go then at the latest,
+    or when the next record of the key and side comes.
     """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
@@ -76,6 +77,7 @@ class IntervalJoinOperator(KeyedOperator):
         self._function = desc.spec.function
         self._sides = (desc.spec.left, desc.spec.right)
         self._spans = tuple(side.last + 1 for side in self._sides)
+        self._punctual = any(side.outer for side in self._sides)
         # not checkpointed
         self._context = JoinContext(self)
         self._result: Any = None
@@ -102,6 +104,7 @@ class IntervalJoinOperator(KeyedOperator):
         side, other, tells = self._sides[index], 1 - index, self._sides[1 - index].outer
         first, last, outer = side.first, side.last, side.outer
         slot, clock, value = self._slot, self.current_watermark, None
+        before = side.expired(clock)
         try:
             for value, stamp, key, page in zip(values, stamps, keys, pages, strict=False):
                 backend.key, backend.page = key, page
@@ -113,7 +116,7 @@ class IntervalJoinOperator(KeyedOperator):
                 if waiting is not None and (theirs := waiting.get(other)) is not None:
                     met = meet(backend, theirs, stamp + first, stamp + last, tells)
                 if stamp + last >= clock:
-                    self._keep(index, waiting, stamp, outer and not met, value)
+                    self._keep(index, waiting, stamp, outer and not met, value, before)
                 elif outer and not met:
                     self._alone(index, value, stamp)
                 if met:
@@ -141,25 +144,36 @@ class IntervalJoinOperator(KeyedOperator):
         else:
             self.output(side.late, value, stamp)
 
-    def _keep(self, index: int, waiting: dict[int, Buffer] | None, stamp: int, alone: bool, value: Any) -> None:
-        """Let a record of the current key wait; `waiting` are those that do."""
+    def _keep(
+        self, index: int, waiting: dict[int, Buffer] | None, stamp: int, alone: bool, value: Any, before: int
+    ) -> None:
+        """Let a record of the current key wait; `waiting` are those that do; the time of those `before` is over."""
         backend = self._backend
         page = backend.page
         page.dirty = True
-        timer = stamp + self._spans[index]
         entry = (stamp, alone, value if is_immutable(value) else encode(value))
         if waiting is None:
             page.slots[self._slot][backend.key] = {index: [stamp, None, [entry]]}
         else:
             mine = waiting.get(index)
+            if mine is not None and not self._punctual and mine[0] < before:
+                forget(backend, mine, before, False)
+                if not mine[2] and mine[1] is None:
+                    mine = None
+            first = True
             if mine is None:
                 waiting[index] = [stamp, None, [entry]]
-            elif not add(backend, mine, entry):
+            else:
+                first = add(backend, mine, entry)
+            if not (first and self._punctual and self._is_next(waiting, index, stamp)):
                 return
-            theirs = waiting.get(1 - index)
-            if theirs is not None and theirs[0] + self._spans[1 - index] <= timer:
-                return
+        timer = stamp + self._spans[index]
         backend.register(EVENT, timer if timer < MAX_TIMESTAMP else MAX_TIMESTAMP)
+
+    def _is_next(self, waiting: dict[int, Buffer], index: int, stamp: int) -> bool:
+        """Whether a record that is the first of its side goes before those of the other one."""
+        theirs = waiting.get(1 - index)
+        return theirs is None or theirs[0] + self._spans[1 - index] > stamp + self._spans[index]
 
     # -- time ---------------------------------------------------------------------------------------
 
@@ -186,7 +200,7 @@ class IntervalJoinOperator(KeyedOperator):
         Those forgotten that nothing matched are answered, with their side.
         """
         alone: list[tuple[int, Waiting]] | None = None
-        timer = NO_TIMER
+        ends = []
         for index in [*waiting]:
             mine = waiting[index]
             if mine[0] < before[index]:
@@ -197,10 +211,9 @@ class IntervalJoinOperator(KeyedOperator):
                 if not mine[2] and mine[1] is None:
                     del waiting[index]
                     continue
-            over = mine[0] + self._spans[index]
-            if over < timer:
-                timer = over
-        if waiting:
+            ends.append((mine[0] if self._punctual else latest(mine)) + self._spans[index])
+        if ends:
+            timer = min(ends) if self._punctual else max(ends)
             self._backend.register(EVENT, timer if timer < MAX_TIMESTAMP else MAX_TIMESTAMP)
         return alone
 

@@ -13,7 +13,7 @@ from penstock.runtime.codec import dumps
 from penstock.runtime.state.collections import SEGMENT_BYTES, item_size
 from penstock.runtime.state.space import StateSpace
 
-__all__ = ["Buffer", "Entry", "Runs", "add", "forget", "meet"]
+__all__ = ["Buffer", "Entry", "Runs", "add", "forget", "latest", "meet"]
 
 Entry = tuple[int, bool, Any]
 """Timestamp, whether it must be told that nothing matched it, and the encoded record (S7)."""
@@ -73,6 +73,12 @@ def forget(space: StateSpace, buffer: Buffer, before: int, wanted: bool) -> list
     if entries:
         buffer[0] = entries[0][0]
     return gone
+
+
+def latest(buffer: Buffer) -> int:
+    """The last timestamp in a buffer that is not empty."""
+    entries: list[Entry] = buffer[2]
+    return entries[-1][0] if entries else int(buffer[1].last)
 
 
 def _met(entries: list[Entry], first: int, last: int, mark: bool) -> list[Entry]:

@@ -153,7 +153,10 @@ def test_a_folder_that_is_not_empty_takes_no_savepoint(saved: str) -> None:
 
 
 def test_a_folder_without_metadata_is_no_savepoint(tmp_path: Path) -> None:
-    with pytest.raises(SavepointError, match=r"holds no savepoint: there is no metadata.json.* It holds nothing"):
+    with pytest.raises(SavepointError, match=r"There is no savepoint at .*: the folder does not exist or is empty"):
+        Savepoint(str(tmp_path))
+    (tmp_path / "notes").write_text("")
+    with pytest.raises(SavepointError, match=r"holds no savepoint: there is no metadata.json.* It holds notes"):
         Savepoint(str(tmp_path))
 
 

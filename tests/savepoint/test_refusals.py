@@ -44,7 +44,7 @@ def test_state_that_nobody_claims(saved: str) -> None:
     assert refusal(counted("total"), saved) == (
         f"The job 'Penstock Job' cannot start from {saved}:\n"
         "- nobody claims the state of operator 'Reduce' (uid sum). Give the operator that is to take it over this uid, "
-        "or allow it to be dropped (execution.state-recovery.ignore-unclaimed-state)"
+        "or allow it to be dropped (--allow-unclaimed-state, or execution.state-recovery.ignore-unclaimed-state)"
     )
 
 

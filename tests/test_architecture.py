@@ -48,6 +48,7 @@ LATE: dict[str, frozenset[str]] = {
     "api": frozenset({"launch"}),
     "cli": frozenset({"launch", "demo", "state", "rich"}),
     "state": frozenset({"launch"}),
+    "testing": frozenset({"launch"}),  # settings mean in a test what they mean to execute()
     "connectors": frozenset({"pyarrow", "fastavro", "psycopg"}),
 }
 

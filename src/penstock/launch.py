@@ -50,6 +50,7 @@ __all__ = [
     "explain",
     "java_version",
     "launch",
+    "local_options",
     "planned",
     "read_frame",
     "spark_session",
@@ -179,6 +180,12 @@ def plan_options(
     auto_uids = conf.get_boolean(AUTO_UIDS, True)
     asked = _asked_guarantee(conf)
     return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings, auto_uids, asked)
+
+
+def local_options(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> PlanOptions:
+    """What a program's settings mean to the local host when a test drives it batch by batch."""
+    refuse_unknown(conf)
+    return plan_options(conf, "local", parallelism, max_parallelism, is_batch(graph, conf))
 
 
 def _asked_guarantee(conf: Configuration) -> Guarantee | None:

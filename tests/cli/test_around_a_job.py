@@ -56,6 +56,10 @@ def test_a_new_project_is_clean(tmp_path: Path) -> None:
         subprocess.run([ruff, "check", "--isolated", "--line-length", "120", str(tmp_path / "shop")], check=True)
 
 
+def test_what_to_do_next_can_be_copied(tmp_path: Path) -> None:
+    assert f"  cd '{tmp_path}/my shop'\n" in penstock("new", str(tmp_path / "my shop")).stdout
+
+
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "job.py").write_text("mine")
@@ -253,6 +257,34 @@ def test_a_syntax_error_shows_its_line_and_no_stack(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert result.stderr.splitlines()[0] == f'  File "{job}", line 1'
     assert result.stderr.splitlines()[-1] == "SyntaxError: invalid syntax"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("import pyflink.datastream", "runs with its imports changed: sed -i 's/\\bpyflink\\b/penstock/g' {job}"),
+        (
+            "import penstock.no_such",
+            "There is no module penstock.no_such. The guide's chapter 'Coming from PyFlink'",
+        ),
+        ("from penstock.datastream import TimeCharacteristic", "says which names are not there, and why."),
+        (
+            "from penstock.datastream import MapFuncton",
+            "no such name in penstock.datastream: did you mean 'MapFunction'? The",
+        ),
+    ],
+)
+def test_an_import_that_fails_says_what_to_do(tmp_path: Path, text: str, hint: str) -> None:
+    """P9"""
+    job = script(tmp_path, text)
+    result = penstock("run", job)
+    assert result.exit_code == 1
+    assert hint.format(job=job) in result.stderr.splitlines()[-1]
+
+
+def test_an_import_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    result = penstock("run", script(tmp_path, "import no_such_module"))
+    assert result.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'no_such_module'"
 
 
 def test_every_command_has_help_with_an_example() -> None:

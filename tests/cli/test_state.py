@@ -7,8 +7,10 @@ import pytest
 
 from penstock.common import Types
 from penstock.core.attendant import attend
+from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from penstock.state import StateEditor
+from penstock.testing import collect, local_job
 from tests.cli.kit import penstock
 from tests.core.test_running_jobs import Client
 
@@ -40,6 +42,18 @@ def test_the_operators_of_a_savepoint(saved: str) -> None:
     assert (head, names.split()) == ("== operators ==", ["UID", "NAME", "KIND", "PARALLELISM", "KEYED", "BLOBS"])
     assert row.startswith("count ")
     assert json.loads(penstock("state", saved, "--format", "json").stdout)["operators"][0]["uid"] == "count"
+
+
+def test_the_event_time_of_subtasks_is_readable(tmp_path: Path) -> None:
+    """F5: the beginning of time is not shown as a large number, but in data."""
+    env = StreamExecutionEnvironment()
+    collect(env.from_collection([1, 2]).key_by(lambda v: v).reduce(max).uid("largest"), "out")
+    job = local_job(env)
+    job.run_batch(1)
+    job.savepoint(str(tmp_path / "saved"))
+    assert "largest  0        -∞" in penstock("state", str(tmp_path / "saved")).stdout.splitlines()
+    clocks = json.loads(penstock("state", str(tmp_path / "saved"), "--format", "json").stdout)["event time"]
+    assert clocks[-1]["watermark"] == -(2**63)
 
 
 def test_keyed_state_and_timers(saved: str) -> None:

@@ -260,6 +260,17 @@ def test_mermaid_of_the_job_graph() -> None:
     assert '  v0 -->|"rebalance"| v1' in words().draw("mermaid", "job")
 
 
+def test_mermaid_of_the_execution_graph_has_the_names_in_the_subtasks() -> None:
+    """G1: a title that is wider than its frame would lie on other frames; roles are those of the SVG."""
+    lines = words().draw("mermaid", "execution").splitlines()
+    assert lines[1:3] == [
+        '  subgraph v0["× 1"]',
+        '    v0_0(["Source: Collection<br/><small>1/1</small>"]):::source',
+    ]
+    assert '    v2_1(["count<br/>→ Print to Std. Out<br/><small>2/2</small>"]):::sink' in lines
+    assert lines[-1] == "  class v0,v1,v2 frame"
+
+
 def test_mermaid_of_all_graphs_is_markdown() -> None:
     page = branches().draw("mermaid")
     assert page.count("```mermaid\nflowchart LR\n") == 3

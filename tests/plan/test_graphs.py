@@ -75,7 +75,6 @@ def test_the_three_graphs_as_text() -> None:
         Map -> Print to Std. Out (1/1)
 
         == Guarantees: Penstock Job ==
-        'Source: Collection' -> 'Print to Std. Out': at-most-once (shown once durable, and not again)
         'Source: Collection' -> 'Print to Std. Out': at-most-once (shown once durable, and not again)""")
 
 

@@ -113,6 +113,15 @@ def test_each_path_has_its_own_guarantee_and_is_shown() -> None:
     ]
 
 
+def test_paths_that_read_the_same_are_shown_once() -> None:
+    """F7"""
+    env = environment()
+    numbers = env.from_collection([1])
+    for _ in range(3):
+        numbers.print()
+    assert env.explain().count("'Source: Collection' -> 'Print to Std. Out': ") == 1
+
+
 def ask(env: StreamExecutionEnvironment, mode: CheckpointingMode) -> None:
     env.enable_checkpointing(1000, mode)
 

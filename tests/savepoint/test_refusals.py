@@ -44,7 +44,7 @@ def test_state_that_nobody_claims(saved: str) -> None:
     assert refusal(counted("total"), saved) == (
         f"The job 'Penstock Job' cannot start from {saved}:\n"
         "- nobody claims the state of operator 'Reduce' (uid sum). Give the operator that is to take it over this uid, "
-        "or allow it to be dropped (execution.state-recovery.ignore-unclaimed-state)"
+        "or allow it to be dropped (--allow-unclaimed-state, or execution.state-recovery.ignore-unclaimed-state)"
     )
 
 
@@ -153,7 +153,10 @@ def test_a_folder_that_is_not_empty_takes_no_savepoint(saved: str) -> None:
 
 
 def test_a_folder_without_metadata_is_no_savepoint(tmp_path: Path) -> None:
-    with pytest.raises(SavepointError, match=r"holds no savepoint: there is no metadata.json.* It holds nothing"):
+    with pytest.raises(SavepointError, match=r"There is no savepoint at .*: the folder does not exist or is empty"):
+        Savepoint(str(tmp_path))
+    (tmp_path / "notes").write_text("")
+    with pytest.raises(SavepointError, match=r"holds no savepoint: there is no metadata.json.* It holds notes"):
         Savepoint(str(tmp_path))
 
 

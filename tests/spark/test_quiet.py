@@ -1,5 +1,6 @@
 """The JVM's greetings are kept away; everything else gets through. No JVM is started here."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import threading
 
 import pytest
 
-from penstock.spark.quiet import quiet_start
+from penstock.spark.quiet import quiet_bridge, quiet_start
 
 CHILD = """
 import sys
@@ -30,3 +31,16 @@ def test_known_noise_is_dropped_and_the_rest_passes(capfd: pytest.CaptureFixture
     shown = capfd.readouterr().err
     assert sorted(shown.replace("|after\n", "")) == sorted("a user's own words\n\nWARNING: something else\nno newline")
     assert "|after\n" in shown
+
+
+@pytest.mark.parametrize(("before", "after"), [(logging.NOTSET, logging.WARNING), (logging.DEBUG, logging.DEBUG)])
+def test_the_bridge_to_the_jvm_is_quiet_unless_asked(before: int, after: int) -> None:
+    """P9: a program that logs at INFO sees its own lines."""
+    bridge = logging.getLogger("py4j")
+    kept = bridge.level
+    try:
+        bridge.setLevel(before)
+        quiet_bridge()
+        assert bridge.level == after
+    finally:
+        bridge.setLevel(kept)

@@ -6,19 +6,21 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Duration, WatermarkStrategy
-from penstock.core.errors import UserFunctionError
+from penstock.common import Configuration, Duration, Time, WatermarkStrategy
+from penstock.core.errors import ConfigurationError, UserFunctionError
 from penstock.core.job import RuntimeSettings
 from penstock.core.time import MIN_WATERMARK
 from penstock.datastream import (
     KeyedProcessFunction,
     MapFunction,
+    OutputTag,
     ProcessFunction,
     RuntimeContext,
     StreamExecutionEnvironment,
 )
 from penstock.datastream.connectors.file_system import FileSource, StreamFormat
-from penstock.testing import At, Mark, ScriptedSource, collect, local_job, scripted_stream
+from penstock.datastream.window import TumblingEventTimeWindows
+from penstock.testing import PER_RECORD, At, Mark, ScriptedSource, collect, local_job, scripted_stream
 
 
 class AtEnd(KeyedProcessFunction):
@@ -151,3 +153,39 @@ def test_functions_are_told_how_often_the_job_was_restarted() -> None:
     job.restart()
     job.run()
     assert job.results["out"] == [(1, 0), (2, 1), (3, 2)]
+
+
+LATE = [At(1_000, "a"), At(20_000, "b"), At(2_000, "late")]
+
+
+@pytest.mark.parametrize(("per_record", "late"), [(True, ["late"]), (False, [])])
+def test_settings_of_the_environment_are_heeded(per_record: bool, late: list[str]) -> None:
+    """T9: as by `execute()`; a stream without records has an empty result."""
+    env = StreamExecutionEnvironment(Configuration({PER_RECORD: per_record}))
+    event_time = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda at, _: at.timestamp)
+    stamped = env.from_collection(LATE).assign_timestamps_and_watermarks(event_time).map(lambda at: at.value)
+    tag: OutputTag[str] = OutputTag("late")
+    windows = stamped.window_all(TumblingEventTimeWindows.of(Time.seconds(10))).side_output_late_data(tag)
+    joined = windows.reduce(lambda a, b: a + b)
+    collect(joined, "windows")
+    collect(joined.get_side_output(tag), "late")
+    job = local_job(env)
+    assert job.results == {"windows": [], "late": []}
+    job.run()
+    assert job.results["late"] == late
+
+
+def test_batch_mode_of_the_environment_is_heeded() -> None:
+    """P5: a rolling reduce gives its final value only."""
+    env = StreamExecutionEnvironment(Configuration({"execution.runtime-mode": "BATCH"}))
+    collect(env.from_collection([1, 2, 3]).key_by(lambda v: 0).reduce(lambda a, b: a + b), "sum")
+    job = local_job(env)
+    job.run()
+    assert job.results["sum"] == [6]
+
+
+def test_a_setting_that_there_is_not_is_refused() -> None:
+    env = StreamExecutionEnvironment(Configuration({"penstock.chunk.record": 5}))
+    collect(env.from_collection([1]), "out")
+    with pytest.raises(ConfigurationError, match=r"did you mean 'penstock\.chunk\.records'"):
+        local_job(env)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -45,9 +46,8 @@ def new(name: str) -> None:
         fail(f"{name} cannot be made: {error.strerror}")
     click.echo(f"Made {name}:")
     click.echo("".join(f"  {made}\n" for made in _FILES))
-    click.echo(
-        f"Next:\n  cd {name}\n  python -m pytest       its test, without a JVM\n  penstock run job.py    until Ctrl-C"
-    )
+    click.echo(f"Next:\n  cd {quote(name)}")
+    click.echo("  python -m pytest       its test, without a JVM\n  penstock run job.py    until Ctrl-C")
 
 
 def _title(folder: Path) -> str:

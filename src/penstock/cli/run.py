@@ -14,6 +14,7 @@ import click
 
 from penstock.api.errors import PenstockError
 from penstock.cli import savepoints
+from penstock.cli.hints import import_hint
 from penstock.cli.options import PASS_ON, given, job_options, settings
 from penstock.cli.progress import progress_of, progress_options
 from penstock.cli.say import FAILED, INTERRUPTED, fail, suggestion
@@ -97,6 +98,9 @@ def run_job(job: str, args: Sequence[str]) -> None:
         sys.exit(INTERRUPTED)
     except Exception as error:
         click.echo(script_traceback(error), err=True)
+        hint = import_hint(job, error)
+        if hint:
+            click.echo(hint, err=True)
         sys.exit(FAILED)
 
 

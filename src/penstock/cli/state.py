@@ -15,6 +15,8 @@ from penstock.cli.say import fail, table
 __all__ = ["state"]
 
 _WIDEST = 60
+_ENDS = {-(2**63): "-∞", 2**63 - 1: "+∞"}
+"""Watermarks of an operator that has seen none yet, and of one whose input has ended."""
 
 
 @click.command()
@@ -77,7 +79,7 @@ def _overview(view: Any, form: str) -> None:
     for name, frame in parts.items():
         if len(frame):
             click.echo(f"== {name} ==")
-            _show(frame, form)
+            _show(_readable(frame) if form == "text" and name == "event time" else frame, form)
 
 
 def _show(frame: Any, form: str) -> None:
@@ -88,6 +90,10 @@ def _show(frame: Any, form: str) -> None:
     else:
         rows = [[_cell(value) for value in row] for row in frame.itertuples(index=False, name=None)]
         click.echo(table([name.upper() for name in frame.columns], rows) if rows else "nothing")
+
+
+def _readable(clocks: Any) -> Any:
+    return clocks.assign(watermark=[_ENDS.get(clock, clock) for clock in clocks["watermark"]])
 
 
 def _cell(value: Any) -> str:

@@ -53,6 +53,11 @@ class Group:
     def title(self) -> str:
         return " → ".join(box.title for box in self.boxes)
 
+    @property
+    def role(self) -> str:
+        """What the whole is shown as: a sink if it ends in one, else what it begins with."""
+        return "sink" if self.boxes[-1].role == "sink" else self.boxes[0].role
+
 
 Wires = tuple[tuple[int, int], ...]
 """Which subtask sends to which, by place among those shown."""

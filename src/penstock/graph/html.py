@@ -22,14 +22,15 @@ nav label { padding: 8px 14px; border: 1px solid transparent; border-bottom: 0; 
             cursor: pointer; color: #33516e }
 section { display: none; padding: 8px 12px; overflow-x: auto }
 section svg { max-width: none; height: auto }
-table { border-collapse: collapse; margin: 12px 16px 28px; font-size: 14px }
+h2 { font-size: 16px; margin: 16px 36px 0 }
+table { border-collapse: collapse; margin: 6px 36px 28px; font-size: 14px }
 th, td { text-align: left; padding: 5px 14px 5px 0; border-bottom: 1px solid #e3e9ee; vertical-align: top }
 th { color: #4a5766; font-weight: 600 }
 """
 
 
 def page(name: str, subtitle: str, diagrams: Sequence[Diagram], notes: Sequence[tuple[str, str]] = ()) -> str:
-    """A tab for each graph, and a table of notes (what, text) below them. No script, no network."""
+    """A tab for each graph, and below them what each path guarantees (path, text). No script, no network."""
     kinds = [diagram.kind for diagram in diagrams]
     return "\n".join(
         (
@@ -76,4 +77,4 @@ def _section(number: int, diagram: Diagram) -> str:
 
 def _table(notes: Sequence[tuple[str, str]]) -> str:
     rows = "".join(f"<tr><th>{escape(what)}</th><td>{escape(text)}</td></tr>" for what, text in notes)
-    return f"<table>{rows}</table>"
+    return f"<h2>Guarantees</h2><table>{rows}</table>"

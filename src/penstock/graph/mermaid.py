@@ -14,6 +14,7 @@ _CLASSES = (
     "classDef operator fill:#eef3f9,stroke:#3b6ea5,color:#1d2733",
     "classDef sink fill:#fbf1ea,stroke:#b8622b,color:#1d2733",
 )
+_FRAMES = "classDef frame fill:#f3f7fb,stroke:#8fa5bb,color:#1d2733"
 
 
 def mermaid(diagram: Diagram) -> str:
@@ -33,6 +34,10 @@ def _lines(diagram: Diagram) -> Iterator[str]:
     for arrow in diagram.arrows:
         yield from (f"  {line}" for line in _arrow(diagram, arrow))
     yield from (f"  {line}" for line in _CLASSES)
+    frames = [f"v{number}" for number, group in enumerate(diagram.groups) if group.framed or group.subtasks]
+    if frames:
+        yield f"  {_FRAMES}"
+        yield f"  class {','.join(frames)} frame"
 
 
 def _group(number: int, group: Group) -> Iterator[str]:
@@ -51,10 +56,12 @@ def _group(number: int, group: Group) -> Iterator[str]:
 
 
 def _parallel(number: int, group: Group) -> Iterator[str]:
-    yield f'subgraph v{number}["{_text(group.title)}"]'
+    """Subtasks carry the names: a frame's title that is wider than what is in it would lie on its neighbours."""
+    names = "<br/>→ ".join(_text(box.title) for box in group.boxes)
+    yield f'subgraph v{number}["× {group.parallelism}"]'
     for place, subtask in enumerate(group.subtasks):
-        name = "…" if subtask is None else f"{subtask + 1}/{group.parallelism}"
-        yield f'  v{number}_{place}(["{name}"]):::{group.boxes[-1].role}'
+        label = "…" if subtask is None else f"{names}<br/><small>{subtask + 1}/{group.parallelism}</small>"
+        yield f'  v{number}_{place}(["{label}"]):::{group.role}'
     yield "end"
 
 

@@ -150,13 +150,12 @@ def _parallel(group: Group, upright: bool) -> Shape:
     height = max(max(y + h for _, y, _, h in places), 12.0 + len(names) * _NAME_LINE) + _FRAME
     if upright:
         places = tuple((x, (height - h) / 2, w, h) for x, _, w, h in places)
-    role = group.boxes[0].role if group.boxes[-1].role != "sink" else group.boxes[-1].role
     top = (height - len(names) * _NAME_LINE) / 2 if upright else 12.0
     parts = [*_plain_frame(width, height, group.title)]
     for number, name in enumerate(names):
         parts.append(f'<text class="name" x="{_FRAME}" y="{top + 12 + number * _NAME_LINE:.1f}">{escape(name)}</text>')
     for subtask, place in zip(group.subtasks, places, strict=True):
-        parts += _task(subtask, group, place, role)
+        parts += _task(subtask, group, place, group.role)
     return Shape(width, height, tuple(parts), places)
 
 

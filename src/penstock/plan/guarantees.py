@@ -64,8 +64,8 @@ def _reached(graph: StreamGraph, start: int) -> set[int]:
 
 
 def guarantee_lines(graph: StreamGraph) -> tuple[tuple[str, str], ...]:
-    """Each path and what it gives."""
-    return tuple((str(path), f"{path.gives} ({path.reason})") for path in paths(graph))
+    """Each path and what it gives; paths that read the same are one line."""
+    return tuple(dict.fromkeys((str(path), f"{path.gives} ({path.reason})") for path in paths(graph)))
 
 
 def guarantees_text(graph: StreamGraph) -> str:

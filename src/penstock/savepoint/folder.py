@@ -56,11 +56,17 @@ class Savepoint:
         self.folder = Folder(path)
         self.path = self.folder.location
         if self.folder.size(METADATA) is None:
-            raise SavepointError(
-                f"{path} holds no savepoint: there is no {METADATA}, which is written when a savepoint is complete. "
-                f"It holds {', '.join(self.folder.names()[:5]) or 'nothing'}"
-            )
+            raise SavepointError(self._missing(path))
         self.metadata = Metadata.decode(self.folder.read(METADATA), self.folder.at(METADATA))
+
+    def _missing(self, path: str) -> str:
+        names = self.folder.names()
+        if not names:
+            return f"There is no savepoint at {path}: the folder does not exist or is empty"
+        return (
+            f"{path} holds no savepoint: there is no {METADATA}, which is written when a savepoint is complete. "
+            f"It holds {', '.join(names[:5])}"
+        )
 
     def blobs(self, kinds: Collection[str] | None = None) -> Iterator[Blob]:
         """All blobs, or those of some kinds."""

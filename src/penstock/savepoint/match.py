@@ -48,7 +48,10 @@ def fit(plan: JobPlan, savepoint: Savepoint, allow_unclaimed: bool = False) -> J
 
 
 def _unclaimed(metadata: Metadata, operators: dict[str, ChainedOperator]) -> Iterator[str]:
-    way_out = f"Give the operator that is to take it over this uid, or allow it to be dropped ({ALLOW_UNCLAIMED})"
+    way_out = (
+        "Give the operator that is to take it over this uid, or allow it to be dropped "
+        f"(--allow-unclaimed-state, or {ALLOW_UNCLAIMED})"
+    )
     for note in metadata.operators:
         if note.uid not in operators and _keeps(note, metadata):
             yield f"nobody claims the state of operator '{note.name}' (uid {note.uid}). {way_out}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["quiet_start"]
+__all__ = ["quiet_bridge", "quiet_start"]
 
 _NOISE = (
     # printed by the Java launcher itself
@@ -17,6 +18,13 @@ _NOISE = (
     b"Starting Streaming TransformWithStateInPandas Python worker",
 )
 """Lines that no option and no log setting stops."""
+
+
+def quiet_bridge() -> None:
+    """A program that logs at INFO is not told of every connection to the JVM, unless it asked for that by name."""
+    bridge = logging.getLogger("py4j")
+    if bridge.level == logging.NOTSET:
+        bridge.setLevel(logging.WARNING)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from penstock.core.errors import ConfigurationError
 from penstock.spark.archive import archive_option
 from penstock.spark.failures import translate
 from penstock.spark.java import find_java
-from penstock.spark.quiet import quiet_start
+from penstock.spark.quiet import quiet_bridge, quiet_start
 
 __all__ = ["FORCED", "get_session"]
 
@@ -104,6 +104,7 @@ def _build(conf: Configuration, given: dict[str, str], cores: int) -> SparkSessi
         builder = builder.master(master)
         if not master.startswith("local"):
             builder = builder.config("spark.executorEnv.PYTHONPATH", os.pathsep.join(p for p in sys.path if p))
+    quiet_bridge()
     with _keeping_ctrl_c(), quiet_start():
         session = _created(builder, given.get("spark.master", "this machine"))
     session.sparkContext.setLogLevel(given.get("spark.log.level", "OFF"))

@@ -17,7 +17,10 @@ __all__ = ["collect", "local_job"]
 
 
 def collect(stream: DataStream[Any], name: str) -> None:
-    """Gather a stream's records under a name, in the order of their subtask: `job.results[name]` in the local host."""
+    """Gather a stream's records under a name, in the order of their subtask: `job.results[name]` in the local host.
+
+    A stream that has no records has an empty list there.
+    """
     sink = stream._add_sink(f"Collect {name}", CollectSpec(name, False))
     parallelism = stream._feeds[0].source.parallelism
     if parallelism is not None:
@@ -37,6 +40,8 @@ def local_job(
 ) -> LocalJob:
     """The program of an environment, ready to be run batch by batch without a JVM, from a savepoint if one is given.
 
+    The environment's settings are heeded as `execute()` would; `settings` takes the place of all of them.
+
     >>> env = StreamExecutionEnvironment()
     >>> collect(env.from_collection([1, 2, 3]).map(lambda v: v * v), "squares")
     >>> job = local_job(env)
@@ -47,5 +52,11 @@ def local_job(
     >>> job.results["squares"]
     [1, 4, 9]
     """
-    options = PlanOptions(parallelism, max_parallelism, settings=settings or RuntimeSettings())
-    return LocalJob(compile_job(env.get_stream_graph(), options), clock, printer, savepoint, allow_unclaimed)
+    graph = env.get_stream_graph()
+    if settings is None:
+        from penstock.launch import local_options
+
+        options = local_options(graph, env.get_configuration(), parallelism, max_parallelism)
+    else:
+        options = PlanOptions(parallelism, max_parallelism, settings=settings)
+    return LocalJob(compile_job(graph, options), clock, printer, savepoint, allow_unclaimed)

@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from penstock.core.errors import CheckpointError, ForeignCheckpointError
@@ -63,9 +64,15 @@ class Checkpoint:
         return self.read_bytes(name).decode("utf-8", "surrogateescape")
 
     def read_bytes(self, name: str) -> bytes:
+        """The content of a file; FileNotFoundError if there is none, whatever the file system."""
         if self._local is not None:
             return (self._local / name).read_bytes()
-        stream = self._fs.open(self._at(name))
+        try:
+            stream = self._fs.open(self._at(name))
+        except Py4JJavaError:
+            if self.exists(name):
+                raise
+            raise FileNotFoundError(f"{self.location}/{name}") from None
         try:
             return bytes(self._io.toByteArray(stream))
         finally:

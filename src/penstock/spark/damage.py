@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from contextlib import suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
@@ -143,7 +144,9 @@ def _check_store(checkpoint: Checkpoint, folder: str, version: str) -> None:
         raise damaged(checkpoint.location, f"{folder}/{version}.changelog", "is missing although it was committed")
     for name in names:
         if f"{name}.crc" in names:
-            _check_sum(checkpoint, f"{folder}/{name}")
+            # Spark removes old versions meanwhile; what it needs it keeps
+            with suppress(FileNotFoundError):
+                _check_sum(checkpoint, f"{folder}/{name}")
 
 
 def _check_sum(checkpoint: Checkpoint, name: str) -> None:

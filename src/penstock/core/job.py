@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from penstock.core.partition import Exchange
 from penstock.core.poison import FAIL, PoisonPolicy
 from penstock.core.source import Source
-from penstock.core.specs import OperatorSpec, SourceSpec
+from penstock.core.specs import CollectSpec, OperatorSpec, SourceSpec
 from penstock.core.types import TypeInformation
 
 __all__ = ["ChainedOperator", "InEdge", "JobPlan", "OutEdge", "RuntimeSettings", "Vertex"]
@@ -128,6 +128,11 @@ class JobPlan:
     @property
     def sources(self) -> tuple[Vertex, ...]:
         return tuple(v for v in self.vertices if v.is_source)
+
+    @property
+    def collected(self) -> tuple[CollectSpec, ...]:
+        """Where results are gathered for the caller, or printed."""
+        return tuple(op.spec for v in self.vertices for op in v.operators if isinstance(op.spec, CollectSpec))
 
     def at_level(self, level: int) -> tuple[Vertex, ...]:
         return tuple(v for v in self.vertices if v.level == level)

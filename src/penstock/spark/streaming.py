@@ -26,7 +26,6 @@ from penstock.core.futures import CompletableFuture
 from penstock.core.job import JobPlan
 from penstock.core.recovery import SAVEPOINT_DIR, Recovery
 from penstock.core.restart import RestartStrategy, restart_strategy
-from penstock.core.specs import CollectSpec
 from penstock.runtime.admission import admission, read_by
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.operator_state import RunStart
@@ -88,7 +87,7 @@ class StreamingJob(JobClient):
         # of the job
         self._status = JobStatus.RUNNING
         self._error: PenstockError | None = None
-        self._queues: dict[str, queue.Queue[Any]] = {n: queue.Queue() for n in _collected(plan)}
+        self._queues: dict[str, queue.Queue[Any]] = {s.name: queue.Queue() for s in plan.collected}
         self._lock = threading.RLock()
         self._ledger = Ledger(plan, self._deliver, partial(print, flush=True))
         self._started_ms = self._clock.now_ms()
@@ -410,8 +409,3 @@ class StreamingJob(JobClient):
         waiting.put(_END)  # for who asks again
         if self._error is not None:
             raise self._error
-
-
-def _collected(plan: JobPlan) -> list[str]:
-    """Names under which results are collected."""
-    return [op.spec.name for v in plan.vertices for op in v.operators if isinstance(op.spec, CollectSpec)]

@@ -11,7 +11,6 @@ from penstock.core.clock import Clock, SystemClock
 from penstock.core.errors import SavepointError
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position, SourceClock
-from penstock.core.specs import CollectSpec
 from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
@@ -46,7 +45,7 @@ class LocalJob:
         self._origin = Savepoint(savepoint) if savepoint is not None else None
         self.plan = plan if self._origin is None else fit(plan, self._origin, allow_unclaimed)
         self.clock = clock or SystemClock()
-        self.results: dict[str, list[Any]] = {name: [] for name in _collected(self.plan)}
+        self.results: dict[str, list[Any]] = {s.name: [] for s in self.plan.collected if not s.printing}
         self.metrics: list[dict[str, Any]] = []
         self.book = MetricsBook()
         self.batch_id = self._first_batch = self.plan.settings.first_batch
@@ -221,8 +220,3 @@ class LocalJob:
     def state_blobs(self) -> dict[bytes, bytes]:
         """Every blob of keyed and operator state; empty when nothing leaked (roots are not counted)."""
         return {key: blob for store in self._stores.values() for key, blob in store.blobs.items() if key[8:9] != b"R"}
-
-
-def _collected(plan: JobPlan) -> Iterator[str]:
-    specs = (op.spec for vertex in plan.vertices for op in vertex.operators)
-    return (spec.name for spec in specs if isinstance(spec, CollectSpec) and not spec.printing)

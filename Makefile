@@ -9,6 +9,8 @@ DOCS := .venv-docs
 FAST := not spark and not cluster and not kill
 # Two processes, each with half of the tests; more would gain little over what each of them has to import.
 FAST_RING = $(PY) -m pytest -q -n 2 --dist worksteal
+# A file's tests share a JVM, which waits most of the time; two at a time fill the machine.
+SLOW_RING = $(PY) -m pytest -n 2 --dist loadfile
 # Before a command that starts a JVM.
 WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 
@@ -23,9 +25,9 @@ help: ## this list
 demo: setup ## the main job on embedded Spark, about a minute
 	@$(WITH_JAVA) $(PY) -m penstock.cli demo $(ARGS)
 
-test: java postgres lint types ## everything: ruff, mypy, all tests; those with a JVM in one process, which they share
+test: java postgres lint types ## everything: ruff, mypy, all tests
 	@$(FAST_RING) -m "$(FAST)"
-	@$(WITH_JAVA) $(PY) -m pytest -m "not ($(FAST))"
+	@$(WITH_JAVA) $(SLOW_RING) -m "not ($(FAST))"
 
 check: lint types fast ## ruff, mypy and the tests that need no JVM, with fewer random examples; under a minute
 

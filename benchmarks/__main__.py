@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from benchmarks import report
 from benchmarks.jobs import JOBS
@@ -32,7 +31,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="smaller inputs, two rounds")
     parser.add_argument("--only", type=_jobs, metavar="A,B", help=f"some of {', '.join(JOBS)}")
     parser.add_argument("--peers", type=_peers, metavar="A,B", help=f"some of {', '.join(PEERS)}")
-    parser.add_argument("--case", metavar="TEXT", help="only cases whose name begins with this")
+    parser.add_argument("--case", metavar="TEXT", help="only cases whose name begins so; others stay as recorded")
     parser.add_argument("--rounds", type=int, help=f"rounds, instead of {ROUNDS} ({QUICK_ROUNDS} if quick)")
     parser.add_argument("--record", action="store_true", help="write benchmarks/records and RESULTS.md")
     return parser.parse_args(arguments)
@@ -53,7 +52,7 @@ def _known(text: str, what: str, there: Collection[str]) -> list[str]:
     return names
 
 
-def _run(job: Job, options: argparse.Namespace) -> dict[str, Any]:
+def _run(job: Job, options: argparse.Namespace) -> report.Record:
     trials = [
         trial
         for trial in job.trials(options.quick)
@@ -65,14 +64,15 @@ def _run(job: Job, options: argparse.Namespace) -> dict[str, Any]:
         print(f"{job.name}: none of the chosen peers and cases", flush=True)
     machine = describe()
     measured = measure(job, trials, rounds, lambda line: print(line, flush=True))
-    record = report.record_of(job, measured, machine, options.quick)
+    kept = report.kept_of(job, options.quick) if options.case else None
+    record = report.record_of(job, measured, machine, options.quick, kept)
     print(f"\n{report.screen(record)}\n", flush=True)
     if options.record:
         report.write(record)
     return record
 
 
-def _bad(record: dict[str, Any]) -> bool:
+def _bad(record: report.Record) -> bool:
     failed = any(result["failure"] is not None for result in record["results"])
     return failed or any(wanted["verdict"] == "NOT MET" for wanted in record["requirements"])
 

@@ -9,11 +9,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pyflink.common import Types, WatermarkStrategy
+from pyflink.common import WatermarkStrategy
 from pyflink.common.watermark_strategy import TimestampAssigner
 from pyflink.datastream import StreamExecutionEnvironment
-from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 
+from benchmarks.flink_source import made
 from benchmarks.nexmark.generator import event
 
 MODULE = "nexmark_queries"
@@ -38,7 +38,5 @@ def queries() -> dict[str, Any]:
 
 def events(env: StreamExecutionEnvironment, records: int) -> Any:
     """The stream that queries take."""
-    source = NumberSequenceSource(0, records - 1)
-    indices = env.from_source(source, WatermarkStrategy.no_watermarks(), "indices", Types.LONG())
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(At())
-    return indices.map(event).assign_timestamps_and_watermarks(strategy)
+    return made(env, records, event).assign_timestamps_and_watermarks(strategy)

@@ -107,7 +107,7 @@ def event_time(params: EventParams) -> Outcome:
     consumer = Progress(folder, cut_of(params.what, params.records))
     stream.flat_map(consumer, Types.LONG()).set_parallelism(1).print()
     environment.execute(params.what)
-    answer, rate = progress(folder, params.warmup, step_of(params.what))
+    answer, rate = progress(folder, params, step_of(params.what))
     return Outcome({RATE: rate}, answer, versions=_versions())
 
 

@@ -12,7 +12,7 @@ from benchmarks.model import Job, Ref
 from benchmarks.peers import PENSTOCK
 from benchmarks.plots import svg
 from benchmarks.schedule import Measured
-from benchmarks.summary import Number, Verdict, number, rounds, verdicts
+from benchmarks.summary import Number, Result, Verdict, number, rounds, verdicts
 
 FOLDER = Path(__file__).parent
 RECORDS = FOLDER / "records"
@@ -20,18 +20,44 @@ RECORDS = FOLDER / "records"
 Table = list[list[str]]
 
 
-def record_of(job: Job, measured: Sequence[Measured], machine: dict[str, Any], quick: bool) -> dict[str, Any]:
-    """All that was measured, as JSON."""
+Record = dict[str, Any]
+
+
+def kept_of(job: Job, quick: bool) -> Record | None:
+    """What is kept of the job, measured with inputs of the same sizes."""
+    path = RECORDS / f"{job.name}.json"
+    kept: Record | None = json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    return kept if kept is not None and kept["quick"] == quick else None
+
+
+def record_of(
+    job: Job, measured: Sequence[Measured], machine: dict[str, Any], quick: bool, kept: Record | None = None
+) -> Record:
+    """All that was measured, as JSON. Cases that were left out this time are taken from what is kept, if that is given.
+
+    A case is always from one run: its peers took turns.
+    """
+    when = {name: machine[name] for name in ("date", "load_before")}
+    results = [{**_result(entry), "when": when} for entry in measured]
+    versions = _versions(measured)
+    if kept is not None:
+        known = {(trial.case, trial.peer): number for number, trial in enumerate(job.trials(quick))}
+        fresh = {result["case"] for result in results}
+        left = [r for r in kept["results"] if r["case"] not in fresh and (r["case"], r["peer"]) in known]
+        results = sorted([*left, *results], key=lambda result: known[result["case"], result["peer"]])
+        versions = {**kept["versions"], **versions}
+    for result in results:
+        result["penstock_to_this"] = _to_penstock(job, result, results)
     return {
         "job": job.name,
         "title": job.title,
         "metric": job.metric,
         "quick": quick,
         "machine": machine,
-        "versions": _versions(measured),
+        "versions": dict(sorted(versions.items())),
         "notes": list(job.notes),
-        "results": [_result(job, entry, measured) for entry in measured],
-        "requirements": [_requirement(verdict) for verdict in verdicts(job, measured)],
+        "results": results,
+        "requirements": [_requirement(verdict) for verdict in verdicts(job, results)],
     }
 
 
@@ -40,10 +66,10 @@ def _versions(measured: Sequence[Measured]) -> dict[str, str]:
     for entry in measured:
         for outcome in entry.outcomes:
             found.update(outcome.versions)
-    return dict(sorted(found.items()))
+    return found
 
 
-def _result(job: Job, entry: Measured, measured: Sequence[Measured]) -> dict[str, Any]:
+def _result(entry: Measured) -> Result:
     trial = entry.trial
     names = list(entry.outcomes[0].metrics) if entry.outcomes else []
     return {
@@ -52,15 +78,14 @@ def _result(job: Job, entry: Measured, measured: Sequence[Measured]) -> dict[str
         "params": trial.params,
         "failure": entry.failure,
         "metrics": {name: asdict(number([o.metrics[name] for o in entry.outcomes])) for name in names},
-        "penstock_to_this": _to_penstock(job, entry, measured),
         "rounds": [{"metrics": o.metrics, "samples": list(o.samples)} for o in entry.outcomes],
     }
 
 
-def _to_penstock(job: Job, entry: Measured, measured: Sequence[Measured]) -> dict[str, float] | None:
+def _to_penstock(job: Job, result: Result, results: Sequence[Result]) -> dict[str, float] | None:
     """Penstock's number divided by this peer's: of the medians, and the range over single rounds."""
-    case, peer = entry.trial.case, entry.trial.peer
-    ours, theirs = (rounds(measured, Ref(case, name, job.metric)) for name in (PENSTOCK, peer))
+    case, peer = result["case"], result["peer"]
+    ours, theirs = (rounds(results, Ref(case, name, job.metric)) for name in (PENSTOCK, peer))
     if peer == PENSTOCK or not ours or not theirs:
         return None
     singles = [a / b for a, b in zip(ours, theirs, strict=False)]
@@ -79,7 +104,7 @@ def _requirement(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def write(record: dict[str, Any]) -> None:
+def write(record: Record) -> None:
     """Keep a record, and make ``RESULTS.md`` anew from all that are kept."""
     RECORDS.mkdir(exist_ok=True)
     text = json.dumps(record, indent=1, ensure_ascii=False)
@@ -91,7 +116,7 @@ def write(record: dict[str, Any]) -> None:
     (FOLDER / "RESULTS.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
-def markdown(record: dict[str, Any]) -> str:
+def markdown(record: Record) -> str:
     """A record as a section of ``RESULTS.md``."""
     parts = [
         f"## {record['title']}",
@@ -104,18 +129,24 @@ def markdown(record: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _provenance(record: dict[str, Any]) -> str:
-    machine = record["machine"]
+def _provenance(record: Record) -> str:
+    machine, when = record["machine"], [result["when"] for result in record["results"]]
+    dates = _range(sorted({moment["date"] for moment in when}) or [machine["date"]])
+    loads = _range(sorted({moment["load_before"] for moment in when}) or [machine["load_before"]])
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
     quick = " Quick run, not for comparison." if record["quick"] else ""
     return (
-        f"Job `{record['job']}`, {machine['date']}, {machine['cores']} cores, {machine['memory_gb']} GB, "
-        f"{machine['processor']}, load {machine['load_before']} before; Python {machine['python']}"
+        f"Job `{record['job']}`, {dates}, {machine['cores']} cores, {machine['memory_gb']} GB, "
+        f"{machine['processor']}, load {loads} before; Python {machine['python']}"
         f"{', ' + versions if versions else ''}.{quick}"
     )
 
 
-def results_table(record: dict[str, Any]) -> Table:
+def _range(values: list[Any]) -> str:
+    return str(values[0]) if len(values) == 1 else f"{values[0]} – {values[-1]}"
+
+
+def results_table(record: Record) -> Table:
     """One line for each case, peer and metric; the ratio stands beside the job's own metric."""
     table = [["case", "peer", "metric", "median", "lowest – highest", "Penstock ÷ this"]]
     for result in record["results"]:
@@ -129,7 +160,7 @@ def results_table(record: dict[str, Any]) -> Table:
     return table
 
 
-def requirements_table(record: dict[str, Any]) -> Table:
+def requirements_table(record: Record) -> Table:
     """What was asked for and what was found."""
     table = [["required", "bound", "measured", ""]]
     for wanted in record["requirements"]:
@@ -147,7 +178,7 @@ def _markdown_table(table: Table) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(table[0]), *lines[1:]])
 
 
-def screen(record: dict[str, Any]) -> str:
+def screen(record: Record) -> str:
     """A record as text."""
     tables = [results_table(record), requirements_table(record)]
     return "\n\n".join([record["title"], *map(_aligned, tables), *record["notes"]])

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from benchmarks.model import Job, Ref, Requirement
-from benchmarks.schedule import Measured
+
+Result = dict[str, Any]
+"""What a record says of one peer on one case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +41,23 @@ def number(values: Sequence[float]) -> Number:
     return Number(median(values), min(values), max(values))
 
 
-def rounds(measured: Sequence[Measured], ref: Ref) -> list[float]:
+def rounds(results: Sequence[Result], ref: Ref) -> list[float]:
     """A metric round by round; empty if it was not measured."""
-    for entry in measured:
-        if (entry.trial.case, entry.trial.peer) == (ref.case, ref.peer) and entry.failure is None:
-            return [outcome.metrics[ref.metric] for outcome in entry.outcomes if ref.metric in outcome.metrics]
+    for result in results:
+        if (result["case"], result["peer"]) == (ref.case, ref.peer) and result["failure"] is None:
+            return [found["metrics"][ref.metric] for found in result["rounds"] if ref.metric in found["metrics"]]
     return []
 
 
-def verdicts(job: Job, measured: Sequence[Measured]) -> list[Verdict]:
+def verdicts(job: Job, results: Sequence[Result]) -> list[Verdict]:
     """One for each requirement of the job."""
-    return [Verdict(requirement, _ratio(requirement, measured)) for requirement in job.requirements]
+    return [Verdict(requirement, _ratio(requirement, results)) for requirement in job.requirements]
 
 
-def _ratio(requirement: Requirement, measured: Sequence[Measured]) -> Number | None:
+def _ratio(requirement: Requirement, results: Sequence[Result]) -> Number | None:
     """The ratio of the medians; its range is that of the ratios within single rounds."""
-    top = rounds(measured, requirement.top)
-    bottoms = [found for ref in requirement.bottoms if (found := rounds(measured, ref))]
+    top = rounds(results, requirement.top)
+    bottoms = [found for ref in requirement.bottoms if (found := rounds(results, ref))]
     if not top or not bottoms:
         return None
     bottom = max(bottoms, key=median)

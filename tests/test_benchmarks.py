@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks import events, job_files, plots
+from benchmarks import events, job_files, plots, report
 from benchmarks.events import JOIN, LOGINS, SESSIONS, SLIDING, TUMBLING, WORDS
 from benchmarks.jobs import JOBS
+from benchmarks.model import Job, Outcome, Ref, Requirement, Trial
 from benchmarks.nexmark.oracle import LOOPS
 from benchmarks.peers import PEERS
 from benchmarks.penstock_events import PROGRAMS
+from benchmarks.schedule import Measured
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing import collect, local_job
 
@@ -75,3 +77,29 @@ def test_a_record_can_be_drawn() -> None:
     assert "A &lt;job&gt;" in picture
     assert picture.count("<rect") == 2
     assert plots.svg({**record, "results": []}) is None
+
+
+def measured(case: str, peer: str, *rates: float) -> Measured:
+    return Measured(Trial(case, peer, {}), [Outcome({"rate": rate}) for rate in rates])
+
+
+def test_a_case_measured_alone_replaces_that_case_in_the_record() -> None:
+    """The other cases stay as they were measured, with their date; requirements are judged on all of them."""
+    pairs = [("small", "penstock"), ("small", "loop"), ("large", "penstock"), ("large", "loop")]
+    wanted = [
+        Requirement(case, Ref(case, "penstock", "rate"), (Ref(case, "loop", "rate"),), 2, at_least=True)
+        for case in ("small", "large")
+    ]
+    job = Job("j", "A job", "rate", lambda _: [Trial(*pair, {}) for pair in pairs], tuple(wanted))
+    machine = {"date": "Monday", "load_before": 0.1, "cores": 2, "memory_gb": 1, "processor": "x", "python": "3"}
+    before = [measured(*pair, 10, 10, 10) for pair in pairs]
+    kept = report.record_of(job, before, machine, False)
+    assert [r["verdict"] for r in kept["requirements"]] == ["NOT MET", "NOT MET"]
+
+    again = [measured("large", "penstock", 30, 20, 10), measured("large", "loop", 10, 5, 5)]
+    record = report.record_of(job, again, {**machine, "date": "Tuesday", "load_before": 0.2}, False, kept)
+    assert [(r["case"], r["peer"]) for r in record["results"]] == pairs
+    assert [r["when"]["date"] for r in record["results"]] == ["Monday", "Monday", "Tuesday", "Tuesday"]
+    assert [r["verdict"] for r in record["requirements"]] == ["NOT MET", "met"]
+    assert record["results"][3]["penstock_to_this"] == {"median": 4.0, "low": 2.0, "high": 4.0}
+    assert "Monday – Tuesday" in report.markdown(record)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from penstock.core.whole_files import write_whole
 
 __all__ = ["Mailbox", "Request"]
 
@@ -83,9 +84,7 @@ class Mailbox:
         self._write(f"answer-{request.request_id}", answer)
 
     def _write(self, name: str, data: dict[str, Any]) -> None:
-        temporary = self.folder / f"{name}.tmp"
-        temporary.write_text(json.dumps(data), encoding="utf-8")
-        os.replace(temporary, self.folder / f"{name}.json")
+        write_whole(self.folder / f"{name}.json", json.dumps(data))
 
     def _read(self, path: Path) -> dict[str, Any] | None:
         try:

@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 from penstock.core.errors import JobNotFoundError
+from penstock.core.whole_files import write_whole
 
 __all__ = [
     "RunningJob",
@@ -124,9 +125,7 @@ def announce(job: RunningJob) -> None:
     text = json.dumps(asdict(job), indent=2)
     for place in _places(job):
         place.parent.mkdir(parents=True, exist_ok=True)
-        temporary = place.with_suffix(f".{job.pid}.tmp")
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, place)
+        write_whole(place, text)
 
 
 def withdraw(job: RunningJob) -> None:

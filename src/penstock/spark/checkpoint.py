@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from penstock.core.errors import CheckpointError, ForeignCheckpointError
+from penstock.core.whole_files import write_whole
 from penstock.spark.damage import damaged, digest, state_descriptions
 
 __all__ = ["Checkpoint"]
@@ -87,7 +87,9 @@ class Checkpoint:
     def write(self, name: str, text: str) -> None:
         """Write whole or not at all. On a local disk Hadoop would start a process for each file, to set its mode."""
         if self._local is not None:
-            return _write_local(self._local / name, text)
+            path = self._local / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return write_whole(path, text)
         temporary = self._at(f"{name}.tmp")
         self._fs.mkdirs(self._at(name).getParent())
         stream = self._fs.create(temporary, True)
@@ -203,10 +205,3 @@ class Checkpoint:
             return dict(json.loads(body)["files"])
         except ValueError as error:
             raise damaged(self.location, _SEAL, str(error)) from None
-
-
-def _write_local(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)

@@ -24,6 +24,7 @@ from penstock.core.errors import ProgramError
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
 from penstock.core.specs import SourceSpec
+from penstock.core.whole_files import write_whole
 from penstock.spark.frames import rows_of
 
 __all__ = ["FrozenFrame", "freeze_frames"]
@@ -118,10 +119,7 @@ def _write(frame: DataFrame, folder: str) -> FrozenFrame:
     known: dict[str, Any] = {"file": "", "counts": []}
     if made:
         known = {"file": made[0].file, "counts": json.loads(made[0].counts)}
-    temporary = os.path.join(folder, f".{_MANIFEST}")
-    with open(temporary, "w", encoding="utf-8") as file:
-        json.dump(known, file)
-    os.replace(temporary, os.path.join(folder, _MANIFEST))
+    write_whole(os.path.join(folder, _MANIFEST), json.dumps(known))
     return FrozenFrame(os.path.join(folder, known["file"]), tuple(known["counts"]))
 
 

@@ -23,6 +23,7 @@ from pyspark.sql.types import StructType
 from penstock.core.clock import SystemClock
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Lag, Position, SourceClock
+from penstock.core.whole_files import write_whole
 from penstock.runtime.chunk import DRIVER, FINISHED, LOST, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.intake import read_split
@@ -60,11 +61,8 @@ class ControlFile:
         self._data: dict[str, Any] = {}
 
     def write(self, **data: Any) -> None:
-        """Replace what is said; readers see the old or the new, never half of it."""
-        temporary = f"{self._path}.tmp"
-        with open(temporary, "w", encoding="utf-8") as file:
-            json.dump(data, file)
-        os.replace(temporary, self._path)
+        """Replace what is said."""
+        write_whole(self._path, json.dumps(data))
 
     def read(self) -> dict[str, Any]:
         try:

@@ -247,7 +247,9 @@ def logins(env: StreamExecutionEnvironment, records: int) -> Any:
 
 
 def word_count(env: StreamExecutionEnvironment, records: int) -> Any:
-    words = made(env, records, line, LINE).flat_map(lambda given: [(word, 1, given[1]) for word in given[0].split()], WORD)
+    words = made(env, records, line, LINE).flat_map(
+        lambda given: [(word, 1, given[1]) for word in given[0].split()], WORD
+    )
     counts = words.key_by(lambda word: word[0], Types.STRING()).reduce(lambda a, b: (a[0], a[1] + b[1], b[2]))
     return counts.map(lambda found: (numbered(found[0]), found[1], found[2]), TRIPLE)
 

@@ -72,8 +72,8 @@ def _job(name: str, title: str, whats: tuple[str, ...], *notes: str) -> Job:
         f"Records: {sizes}. Penstock and Spark: batch size by the median time of a batch, after warm-up batches, every "
         "batch a durable checkpoint. PyFlink keeps nothing durable and reads fewer records: its rate is how far event "
         "time, as its output shows it, comes in a second, after the warm-up; over the whole run where it holds output "
-        "back. The loop is the one that the answers are held against. PyFlink's process mode is run for the tumbling count alone: on the interval join it was nine "
-        "times slower than thread mode."
+        "back. The loop is the one that the answers are held against. PyFlink's process mode is run for the tumbling "
+        "count alone: on the interval join it was nine times slower than thread mode."
     )
     return Job(name, title, RATE, partial(_trials, whats), tuple(map(_requirement, whats)), (measured, *notes))
 

@@ -1,16 +1,59 @@
-"""What Java's `RichFunction` adds: a function can ask where it runs at any time, not only in `open`."""
+"""What Java's `RichFunction` adds: a function can ask where it runs at any time, not only in `open`.
+
+The `Rich…Function` classes are the older names that Java books use; every function of Penstock has `open` and `close`.
+"""
 
 from __future__ import annotations
 
-from penstock.core.functions import Function, RuntimeContext
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
-__all__ = ["RichFunction"]
+from penstock.core.async_function import AsyncFunction
+from penstock.core.co_functions import CoFlatMapFunction, CoMapFunction
+from penstock.core.functions import (
+    AggregateFunction,
+    FilterFunction,
+    FlatMapFunction,
+    Function,
+    MapFunction,
+    ReduceFunction,
+    RuntimeContext,
+)
+from penstock.core.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction
+from penstock.core.window_functions import AllWindowFunction, WindowFunction
+
+__all__ = [
+    "RichAggregateFunction",
+    "RichAllWindowFunction",
+    "RichAsyncFunction",
+    "RichCoFlatMapFunction",
+    "RichCoGroupFunction",
+    "RichCoMapFunction",
+    "RichFilterFunction",
+    "RichFlatJoinFunction",
+    "RichFlatMapFunction",
+    "RichFunction",
+    "RichJoinFunction",
+    "RichMapFunction",
+    "RichReduceFunction",
+    "RichWindowFunction",
+]
 
 
 class RichFunction(Function):
     """Knows its `RuntimeContext` from before `open` until after `close`."""
 
     _runtime_context: RuntimeContext | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Whatever a subclass does in `open`, it knows its context by then, without a call of `super().open`."""
+        super().__init_subclass__(**options)
+        if "open" in vars(cls):
+            cls.open = _told_first(cls.open)  # type: ignore[method-assign]
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.set_runtime_context(runtime_context)
 
     def set_runtime_context(self, runtime_context: RuntimeContext) -> None:
         """Called before `open`."""
@@ -21,3 +64,69 @@ class RichFunction(Function):
         if self._runtime_context is None:
             raise RuntimeError("The runtime context is known from open() on, not in the constructor")
         return self._runtime_context
+
+
+def _told_first(open_: Callable[[Any, RuntimeContext], None]) -> Callable[[Any, RuntimeContext], None]:
+    @wraps(open_)
+    def told(self: RichFunction, runtime_context: RuntimeContext) -> None:
+        self.set_runtime_context(runtime_context)
+        open_(self, runtime_context)
+
+    return told
+
+
+class RichMapFunction(RichFunction, MapFunction):
+    """A `MapFunction` that knows its runtime context.
+
+    >>> class Label(RichMapFunction):
+    ...     def map(self, value):
+    ...         return f"{self.get_runtime_context().get_task_name()}: {value}"
+    """
+
+
+class RichFlatMapFunction(RichFunction, FlatMapFunction):
+    """A `FlatMapFunction` that knows its runtime context."""
+
+
+class RichFilterFunction(RichFunction, FilterFunction):
+    """A `FilterFunction` that knows its runtime context."""
+
+
+class RichReduceFunction(RichFunction, ReduceFunction):
+    """A `ReduceFunction` that knows its runtime context."""
+
+
+class RichAggregateFunction(RichFunction, AggregateFunction):
+    """An `AggregateFunction` that knows its runtime context."""
+
+
+class RichCoMapFunction(RichFunction, CoMapFunction):
+    """A `CoMapFunction` that knows its runtime context."""
+
+
+class RichCoFlatMapFunction(RichFunction, CoFlatMapFunction):
+    """A `CoFlatMapFunction` that knows its runtime context."""
+
+
+class RichJoinFunction(RichFunction, JoinFunction):
+    """A `JoinFunction` that knows its runtime context."""
+
+
+class RichFlatJoinFunction(RichFunction, FlatJoinFunction):
+    """A `FlatJoinFunction` that knows its runtime context."""
+
+
+class RichCoGroupFunction(RichFunction, CoGroupFunction):
+    """A `CoGroupFunction` that knows its runtime context."""
+
+
+class RichWindowFunction(RichFunction, WindowFunction):
+    """A `WindowFunction` that knows its runtime context."""
+
+
+class RichAllWindowFunction(RichFunction, AllWindowFunction):
+    """An `AllWindowFunction` that knows its runtime context."""
+
+
+class RichAsyncFunction(RichFunction, AsyncFunction):
+    """An `AsyncFunction` that knows its runtime context."""

@@ -68,7 +68,22 @@ from penstock.core.join_functions import (
 from penstock.core.output_tag import OutputTag
 from penstock.core.poison import FailedTimer, FailedWindow
 from penstock.core.python_source import PythonSource, Timestamped
-from penstock.core.rich import RichFunction
+from penstock.core.rich import (
+    RichAggregateFunction,
+    RichAllWindowFunction,
+    RichAsyncFunction,
+    RichCoFlatMapFunction,
+    RichCoGroupFunction,
+    RichCoMapFunction,
+    RichFilterFunction,
+    RichFlatJoinFunction,
+    RichFlatMapFunction,
+    RichFunction,
+    RichJoinFunction,
+    RichMapFunction,
+    RichReduceFunction,
+    RichWindowFunction,
+)
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
 from penstock.core.sink_function import RichSinkFunction, SinkFunction
 from penstock.core.slots import MemorySize, SlotSharingGroup
@@ -162,10 +177,23 @@ __all__ = [
     "PythonSource",
     "ReduceFunction",
     "RegularJoin",
+    "RichAggregateFunction",
+    "RichAllWindowFunction",
+    "RichAsyncFunction",
+    "RichCoFlatMapFunction",
+    "RichCoGroupFunction",
+    "RichCoMapFunction",
+    "RichFilterFunction",
+    "RichFlatJoinFunction",
+    "RichFlatMapFunction",
     "RichFunction",
+    "RichJoinFunction",
+    "RichMapFunction",
     "RichParallelSourceFunction",
+    "RichReduceFunction",
     "RichSinkFunction",
     "RichSourceFunction",
+    "RichWindowFunction",
     "RocksDBStateBackend",
     "RuntimeContext",
     "RuntimeExecutionMode",

@@ -37,7 +37,22 @@ from penstock.core.functions import (
     RuntimeContext,
 )
 from penstock.core.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction, ProcessJoinFunction
-from penstock.core.rich import RichFunction
+from penstock.core.rich import (
+    RichAggregateFunction,
+    RichAllWindowFunction,
+    RichAsyncFunction,
+    RichCoFlatMapFunction,
+    RichCoGroupFunction,
+    RichCoMapFunction,
+    RichFilterFunction,
+    RichFlatJoinFunction,
+    RichFlatMapFunction,
+    RichFunction,
+    RichJoinFunction,
+    RichMapFunction,
+    RichReduceFunction,
+    RichWindowFunction,
+)
 from penstock.core.sink_function import RichSinkFunction, SinkFunction
 from penstock.core.source_function import (
     ParallelSourceFunction,
@@ -96,10 +111,23 @@ __all__ = [
     "ProcessJoinFunction",
     "ProcessWindowFunction",
     "ReduceFunction",
+    "RichAggregateFunction",
+    "RichAllWindowFunction",
+    "RichAsyncFunction",
+    "RichCoFlatMapFunction",
+    "RichCoGroupFunction",
+    "RichCoMapFunction",
+    "RichFilterFunction",
+    "RichFlatJoinFunction",
+    "RichFlatMapFunction",
     "RichFunction",
+    "RichJoinFunction",
+    "RichMapFunction",
     "RichParallelSourceFunction",
+    "RichReduceFunction",
     "RichSinkFunction",
     "RichSourceFunction",
+    "RichWindowFunction",
     "RuntimeContext",
     "SinkFunction",
     "SourceContext",

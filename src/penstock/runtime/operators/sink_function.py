@@ -7,7 +7,6 @@ from typing import Any
 
 from penstock.core.clock import Clock
 from penstock.core.job import ChainedOperator
-from penstock.core.rich import RichFunction
 from penstock.core.sink import SinkWriter, WriterInitContext
 from penstock.core.sink_function import SinkFunction
 from penstock.core.specs import FunctionSinkSpec
@@ -57,10 +56,7 @@ class _Life:
     def open(self) -> None:
         if self._function is None:
             return
-        context = LiveRuntimeContext(self._task, self._desc, keyed=False)
-        if isinstance(self._function, RichFunction):
-            self._function.set_runtime_context(context)
-        self._function.open(context)
+        self._function.open(LiveRuntimeContext(self._task, self._desc, keyed=False))
 
     def watermark(self, timestamp: int) -> None:
         if self._function is None:

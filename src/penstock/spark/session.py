@@ -52,6 +52,8 @@ _DEFAULTS = {
     "spark.sql.streaming.minBatchesToRetain": "20",
     "spark.sql.streaming.pollingDelay": "25",  # ms; asking all sources every 10 ms keeps a core busy
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "true",
+    # a driver that is restarted every minute or two would hardly ever write a snapshot and remove what is old
+    f"{_STATE}maintenanceInterval": "15s",
     f"{_STATE}rowChecksum.enabled": "true",
     f"{_STATE}rocksdb.changelogCheckpointing.enabled": "true",
     f"{_STATE}rocksdb.trackTotalNumberOfRows": "false",

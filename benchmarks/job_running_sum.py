@@ -47,11 +47,11 @@ STREAM = 10_000
 FULL: dict[int, dict[str, Size]] = {
     K3: {
         PENSTOCK: Size(10, 10),
-        TWS_ROW: Size(2, 2),
-        TWS_PANDAS: Size(2, 2),
-        APPLY_PANDAS: Size(3, 3),
+        TWS_ROW: Size(1, 2),
+        TWS_PANDAS: Size(1, 2),
+        APPLY_PANDAS: Size(1, 2),
         SPARK_SQL: Size(12, 10),
-        FLINK_PROCESS: Size(10, 20, STREAM),
+        FLINK_PROCESS: Size(3, 7, STREAM),
         FLINK_THREAD: Size(10, 30, STREAM),
         BYTEWAX: Size(100, 200, STREAM),
         PATHWAY: Size(0, 100, STREAM),

@@ -69,7 +69,10 @@ def _programs(side: Side, names: list[str], seeds: int) -> Outcomes:
     """PyFlink has some 20 threads for each case and keeps them: it gets many processes; Penstock, one."""
     numbers = list(range(1, seeds + 1))
     pieces = [([part], [seed]) for part in _parts(names) for seed in numbers] if side.reference else [(names, numbers)]
-    outcomes = {key: outcome for piece in pieces for key, outcome in _process(side, *piece).items()}
+    outcomes: Outcomes = {}
+    for number, piece in enumerate(pieces, 1):
+        print(f"  {number} of {len(pieces)}: {', '.join(piece[0])}", flush=True)
+        outcomes |= _process(side, *piece)
     for case, seed in [key for key, outcome in outcomes.items() if outcome.together]:
         outcomes |= _process(side, [case], [seed])
     return outcomes

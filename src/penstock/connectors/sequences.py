@@ -99,7 +99,7 @@ class CollectionSource(_IndexedSource):
         return len(self._collection)
 
     def _values(self, split: int, splits: int, start: int, stop: int) -> list[Any]:
-        return [v if v.__class__ in _PLAIN else copy.deepcopy(v) for v in self._collection[start:stop]]
+        return [v if type(v) in _PLAIN else copy.deepcopy(v) for v in self._collection[start:stop]]
 
 
 class NumberSequenceSource(_IndexedSource):

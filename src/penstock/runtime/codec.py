@@ -52,13 +52,13 @@ def dumps(value: Any) -> bytes:
 
 def is_immutable(value: Any) -> bool:
     """Whether nothing reachable from `value` can be changed."""
-    cls = value.__class__
+    cls = type(value)
     if cls in IMMUTABLE:
         return True
     if cls is not tuple and not _is_named_tuple(cls):
         return False
     for item in value:  # noqa: SIM110 - scalars, the commonest, without a call
-        if item.__class__ not in IMMUTABLE and not is_immutable(item):
+        if type(item) not in IMMUTABLE and not is_immutable(item):
             return False
     return True
 
@@ -90,4 +90,4 @@ def encode(value: Any) -> Any:
 
 def decode(stored: Any) -> Any:
     """The value that state kept, never shared between two reads unless immutable."""
-    return loads(stored) if stored.__class__ is Encoded else stored
+    return loads(stored) if type(stored) is Encoded else stored

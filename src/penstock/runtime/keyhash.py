@@ -40,7 +40,7 @@ def stable_hash(key: Any) -> int:
     >>> stable_hash("penstock")
     1542907546
     """
-    hasher = _EXACT.get(key.__class__)
+    hasher = _EXACT.get(type(key))
     return hasher(key) if hasher is not None else _hash_other(key)
 
 

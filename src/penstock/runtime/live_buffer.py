@@ -228,7 +228,7 @@ def _batch(events: list[Any]) -> MarkedBatch:
     times: list[Any] = []
     marks: list[tuple[int, int]] = []
     for event in events:
-        if event.__class__ is _Mark:
+        if type(event) is _Mark:
             marks.append((len(values), event.mark))
         else:
             values.append(event[0])

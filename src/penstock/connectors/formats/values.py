@@ -20,7 +20,7 @@ def plain(value: Any) -> Any:
     >>> plain((1, Row(a=Row(1, 2)), [Row(b=3)]))
     [1, {'a': [1, 2]}, [{'b': 3}]]
     """
-    if value.__class__ in _SCALARS:
+    if type(value) in _SCALARS:
         return value
     named = _by_name(value)
     if named is not None:

@@ -111,6 +111,6 @@ def _quicken(one: Any) -> None:
     dict an attribute is, and each access by a user's function takes twice the time.
     """
     attributes = getattr(one, "__dict__", None)
-    if attributes.__class__ is dict:
+    if type(attributes) is dict:
         with contextlib.suppress(AttributeError, TypeError):
             object.__setattr__(one, "__dict__", {**attributes})

@@ -119,7 +119,7 @@ class _Output(WatermarkOutput):
         if not isinstance(watermark, Watermark):
             raise TypeError(f"emit_watermark takes a Watermark, got {describe(watermark)}")
         timestamp = watermark.timestamp
-        if timestamp.__class__ is not int or not MIN_WATERMARK <= timestamp <= MAX_WATERMARK:
+        if type(timestamp) is not int or not MIN_WATERMARK <= timestamp <= MAX_WATERMARK:
             raise TypeError(f"a watermark is an int of milliseconds that fits in 64 bits, got {describe(timestamp)}")
         self.marks.append(timestamp)
 

@@ -222,7 +222,7 @@ class IntervalJoinOperator(KeyedOperator):
     def _pairs(self, index: int, value: Any, stamp: int, met: Sequence[Waiting]) -> None:
         call, context = self._function.process_element, self._context
         for time, _, stored in met:
-            partner = loads(stored) if stored.__class__ is Encoded else stored
+            partner = loads(stored) if type(stored) is Encoded else stored
             context.timestamp = timestamp = stamp if stamp > time else time
             if index == 0:
                 context.left, context.right = stamp, time
@@ -257,9 +257,9 @@ class IntervalJoinOperator(KeyedOperator):
                 self.flush_main()
                 out, times = self._values, self._times
             # tuples of scalars, the commonest records, without a call
-            if record.__class__ is tuple:
+            if type(record) is tuple:
                 for item in record:
-                    if item.__class__ not in immutable:
+                    if type(item) not in immutable:
                         self.take_one(record, timestamp)
                         break
                 else:

@@ -44,9 +44,9 @@ class Emitter(Operator):
 
     def take_one(self, record: Any, timestamp: Any) -> None:
         """Gather one record, or send a `(tag, value)` pair to its side output."""
-        if record.__class__ is Stamped:
+        if type(record) is Stamped:
             record, timestamp = record
-        if record.__class__ is tuple and len(record) == 2 and record[0].__class__ is OutputTag:
+        if type(record) is tuple and len(record) == 2 and type(record[0]) is OutputTag:
             self.output(record[0], record[1], timestamp)
             return
         self._values.append(self._fix(record))
@@ -149,7 +149,7 @@ class _Timers(TimerService):
         return self._backend
 
     def _checked(self, timestamp: Any) -> int:
-        if timestamp.__class__ is int and MIN_TIMESTAMP <= timestamp <= MAX_TIMESTAMP:
+        if type(timestamp) is int and MIN_TIMESTAMP <= timestamp <= MAX_TIMESTAMP:
             return int(timestamp)
         if isinstance(timestamp, bool) or not hasattr(timestamp, "__index__"):
             raise TimestampError(f"a timer needs an int of milliseconds, got {describe(timestamp)}")
@@ -295,13 +295,13 @@ class KeyedProcessOperator(KeyedOperator):
                         out, times = self._values, self._times
                     several = True
                     # tuples of scalars, the commonest records, without a call; most items are of one class
-                    if record.__class__ is tuple:
+                    if type(record) is tuple:
                         for item in record:
-                            if item.__class__ is not plain:
-                                if item.__class__ not in immutable:
+                            if type(item) is not plain:
+                                if type(item) not in immutable:
                                     self.take_one(record, stamp)
                                     break
-                                plain = item.__class__
+                                plain = type(item)
                         else:
                             out.append(record)
                             if stamps is not None:

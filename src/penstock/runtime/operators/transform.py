@@ -51,7 +51,7 @@ class MapOperator(_Transform):
             if self._reuse:
                 out = list(map(call, rest))
             else:
-                out = [r if (r := call(v)).__class__ in IMMUTABLE else fix(r) for v in rest]
+                out = [r if type(r := call(v)) in IMMUTABLE else fix(r) for v in rest]
         except Exception as error:
             raise self.failed(values, rest, error) from error
         self.out.emit(out, timestamps)
@@ -112,4 +112,4 @@ class FlatMapOperator(_Transform):
         if self._reuse:
             out.extend(made)
         else:
-            out.extend([r if r.__class__ in IMMUTABLE else fix(r) for r in made])
+            out.extend([r if type(r) in IMMUTABLE else fix(r) for r in made])

@@ -23,9 +23,9 @@ _READ_AHEAD = 16
 
 def item_size(item: Any) -> int:
     """A rough size of an encoded item, for cutting segments."""
-    if item.__class__ in (Encoded, str, bytes):
+    if type(item) in (Encoded, str, bytes):
         return 8 + len(item)
-    return 16 + sum(map(item_size, item)) if item.__class__ is tuple else 24
+    return 16 + sum(map(item_size, item)) if type(item) is tuple else 24
 
 
 class SegmentList:

@@ -49,10 +49,10 @@ class PagedValueState(ValueState[Any]):
     def value(self) -> Any:
         backend = self._backend
         stored = backend.page.slots[self._slot].get(backend.key)
-        return loads(stored) if stored.__class__ is Encoded else stored
+        return loads(stored) if type(stored) is Encoded else stored
 
     def update(self, value: Any) -> None:
-        if value.__class__ is not self._plain:
+        if type(value) is not self._plain:
             if value is None:
                 return self.clear()
             value = self._encoded(value)
@@ -62,8 +62,8 @@ class PagedValueState(ValueState[Any]):
         page.dirty = True
 
     def _encoded(self, value: Any) -> Any:
-        if value.__class__ in IMMUTABLE:
-            self._plain = value.__class__
+        if type(value) in IMMUTABLE:
+            self._plain = type(value)
             return value
         return encode(value)
 
@@ -144,7 +144,7 @@ class PagedListState(ListState[Any]):
         stored = self._table.get(self._backend.key)
         if stored is None:
             return []
-        if stored.__class__ is list:
+        if type(stored) is list:
             return list(map(decode, stored))
         return _SegmentView(self._backend, stored)
 
@@ -166,19 +166,19 @@ class PagedListState(ListState[Any]):
             stored = self._table[backend.key] = []
         for value in values:
             item = encode(value)
-            if stored.__class__ is list:
+            if type(stored) is list:
                 stored.append(item)
                 if len(stored) & 127 == 0 and sum(map(item_size, stored)) >= SEGMENT_BYTES:
                     stored = self._table[backend.key] = SegmentList([], stored, SEGMENT_BYTES)
             else:
                 stored.append(backend, item)
-        if stored.__class__ is list and not stored:
+        if type(stored) is list and not stored:
             del self._table[backend.key]
         backend.page.dirty = True
 
     def clear(self) -> None:
         stored = _drop(self._backend, self._slot)
-        if stored.__class__ is SegmentList:
+        if type(stored) is SegmentList:
             stored.drop(self._backend)
 
 
@@ -207,7 +207,7 @@ class PagedMapState(MapState[Any, Any]):
 
     def get(self, key: Any) -> Any:
         found = self._find(key)
-        if found.__class__ is Encoded:
+        if type(found) is Encoded:
             return loads(found)
         return None if found is _ABSENT else found
 
@@ -217,12 +217,12 @@ class PagedMapState(MapState[Any, Any]):
     def _find(self, key: Any) -> Any:
         backend = self._backend
         stored = backend.page.slots[self._slot].get(backend.key)
-        if stored.__class__ is dict:
+        if type(stored) is dict:
             return stored.get(key, _ABSENT)
         return _ABSENT if stored is None else stored.get(backend, key, _ABSENT)
 
     def put(self, key: Any, value: Any) -> None:
-        self.put_encoded(key, value if value.__class__ in IMMUTABLE else encode(value))
+        self.put_encoded(key, value if type(value) in IMMUTABLE else encode(value))
 
     def put_encoded(self, key: Any, item: Any) -> None:
         """Put a value that has been encoded already."""
@@ -230,7 +230,7 @@ class PagedMapState(MapState[Any, Any]):
         page = backend.page
         table = page.slots[self._slot]
         stored: Any = table.get(backend.key)
-        if stored.__class__ is dict:
+        if type(stored) is dict:
             stored[key] = item
             if len(stored) > INLINE_ENTRIES and not len(stored) & 255 and all(map(bucketable, stored)):
                 table[backend.key] = BucketMap.of(backend, stored)
@@ -249,11 +249,11 @@ class PagedMapState(MapState[Any, Any]):
         stored: Any = self._table.get(backend.key)
         if stored is None:
             return
-        if stored.__class__ is dict:
+        if type(stored) is dict:
             stored.pop(key, None)
         else:
             stored.remove(backend, key)
-        if not (stored if stored.__class__ is dict else stored.count):
+        if not (stored if type(stored) is dict else stored.count):
             self.clear()
         backend.page.dirty = True
 
@@ -270,12 +270,12 @@ class PagedMapState(MapState[Any, Any]):
         stored = self._table.get(self._backend.key)
         if stored is None:
             return ()
-        return stored.items() if stored.__class__ is dict else stored.items(self._backend)
+        return stored.items() if type(stored) is dict else stored.items(self._backend)
 
     def is_empty(self) -> bool:
         return self._table.get(self._backend.key) is None
 
     def clear(self) -> None:
         stored = _drop(self._backend, self._slot)
-        if stored.__class__ is BucketMap:
+        if type(stored) is BucketMap:
             stored.drop(self._backend)

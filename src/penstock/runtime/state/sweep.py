@@ -91,7 +91,7 @@ class Sweeper:
             del table[key]
             page.dirty = True
             return NO_TIMER
-        if kept is not table[key] or kept.__class__ in (SegmentList, BucketMap):
+        if kept is not table[key] or type(kept) in (SegmentList, BucketMap):
             table[key] = kept
             page.dirty = True
         return min(stamps) + life.keep_ms
@@ -99,13 +99,13 @@ class Sweeper:
 
 def _alive(backend: KeyedBackend, stored: Any, dead_until: int) -> tuple[Any, Iterable[int]]:
     """What is left of something stored (itself if nothing has expired, None if all has), with stamps."""
-    if stored.__class__ is list:
+    if type(stored) is list:
         return _alive_list(stored, dead_until)
-    if stored.__class__ is dict:
+    if type(stored) is dict:
         return _alive_dict(stored, dead_until)
-    if stored.__class__ is SegmentList:
+    if type(stored) is SegmentList:
         return _alive_segments(backend, stored, dead_until)
-    if stored.__class__ is BucketMap:
+    if type(stored) is BucketMap:
         return _alive_buckets(backend, stored, dead_until)
     stamp = _stamp(stored)
     return (stored, (stamp,)) if stamp > dead_until else (None, ())
@@ -184,16 +184,16 @@ def unstamped(backend: KeyedBackend, stored: Any) -> Any:
 
 
 def _changed(backend: KeyedBackend, stored: Any, change: Callable[[Any], Any]) -> Any:
-    if stored.__class__ is list:
+    if type(stored) is list:
         return list(map(change, stored))
-    if stored.__class__ is dict:
+    if type(stored) is dict:
         return {key: change(item) for key, item in stored.items()}
-    if stored.__class__ is SegmentList:
+    if type(stored) is SegmentList:
         for name in stored.keys(backend):
             backend.write_blob(name, dumps(list(map(change, loads(backend.read_blobs([name])[0] or b"")))))
         stored.tail = list(map(change, stored.tail))
         return stored
-    if stored.__class__ is BucketMap:
+    if type(stored) is BucketMap:
         for name in stored.names(backend):
             bucket = backend.bucket(name, change=True)
             bucket.update({key: change(item) for key, item in bucket.items()})

@@ -147,7 +147,7 @@ class TtlListState(_Expiring, ListState[Any]):
 
     def get(self) -> Iterable[Any]:
         pairs = self._inner.get()
-        if pairs.__class__ is not list and not self._life.on_read:
+        if type(pairs) is not list and not self._life.on_read:
             return _LiveView(pairs, self._life)
         pairs = list(pairs)
         alive = [pair for pair in pairs if not self._dead(pair)]

@@ -61,21 +61,21 @@ class Table:
     @staticmethod
     def read(stored: Any) -> Any:
         """The accumulator of what is stored."""
-        if stored.__class__ is tuple:
+        if type(stored) is tuple:
             return stored[0]
-        return stored.accumulator if stored.__class__ is Live else loads(stored)[0]
+        return stored.accumulator if type(stored) is Live else loads(stored)[0]
 
     @staticmethod
     def copy(stored: Any) -> Any:
         """The same, to be changed at will: what is stored stays as it is."""
-        return fix(stored.accumulator) if stored.__class__ is Live else Table.read(stored)
+        return fix(stored.accumulator) if type(stored) is Live else Table.read(stored)
 
     def write(self, inner: dict[Any, Any], namespace: Any, accumulator: Any) -> None:
-        if accumulator.__class__ in IMMUTABLE:
+        if type(accumulator) in IMMUTABLE:
             inner[namespace] = (accumulator,)
             return
         stored = inner.get(namespace)
-        if stored.__class__ is Live:
+        if type(stored) is Live:
             stored.accumulator = accumulator
         else:
             inner[namespace] = Live(accumulator)
@@ -85,7 +85,7 @@ class Table:
         """Encode what is live."""
         for inner, namespace in self._live:
             stored = inner.get(namespace)
-            if stored.__class__ is Live:
+            if type(stored) is Live:
                 inner[namespace] = encode((stored.accumulator,))
         self._live.clear()
 

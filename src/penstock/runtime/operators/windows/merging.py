@@ -19,12 +19,12 @@ Merge = Callable[[Any, list[Any], Any, list[Any]], None]
 
 def pack(window: Any) -> Any:
     """A window as a namespace: small, hashable, picklable."""
-    return (window.start, window.end) if window.__class__ is TimeWindow else window
+    return (window.start, window.end) if type(window) is TimeWindow else window
 
 
 def unpack(namespace: Any) -> Any:
     """The window of a namespace."""
-    return TimeWindow(*namespace) if namespace.__class__ is tuple else namespace
+    return TimeWindow(*namespace) if type(namespace) is tuple else namespace
 
 
 class IdentitySet:

@@ -108,7 +108,7 @@ class PaneWindowOperator(AlignedWindowOperator):
         inner = outer.get(key)
         if inner is None:
             return
-        if namespace.__class__ is tuple:
+        if type(namespace) is tuple:
             start = namespace[0]
             self._give_panes(start, inner)
             if any(start + self._slide <= pane < start + self._slide + self._size for pane in inner):

@@ -74,13 +74,13 @@ class SessionWindowOperator(TimeWindowOperator):
         return merged
 
     def _keep(self, sessions: dict[Any, Any], start: int, end: int, accumulator: Any) -> None:
-        stored = (accumulator,) if accumulator.__class__ in IMMUTABLE else encode((accumulator,))
+        stored = (accumulator,) if type(accumulator) in IMMUTABLE else encode((accumulator,))
         sessions[start] = (end, stored)
         self._backend.page.dirty = True
 
     @staticmethod
     def _read(stored: Any) -> Any:
-        return stored[0] if stored.__class__ is tuple else loads(stored)[0]
+        return stored[0] if type(stored) is tuple else loads(stored)[0]
 
     def _await(self, start: int, time_ms: int) -> None:
         self._backend.register(self._domain, time_ms, start)

@@ -29,8 +29,11 @@ LEFT_OUT = {
 }
 """Every other file under ``pyflink/examples/datastream`` is run."""
 
-_LOGGED = re.compile(r"Using Any for unsupported type|No module named google|PYFLINK_CYTHON|Closing down clientserver")
-"""What libraries log; some examples send the log to standard output."""
+_LOGGED = re.compile(
+    r"Using Any for unsupported type|No module named google|PYFLINK_CYTHON|Closing down clientserver"
+    r"|== Guarantees: |.+ -> .+: (exactly|at-least|at-most)-once \("
+)
+"""What libraries log, PyFlink and Penstock too; some examples send the log to standard output."""
 
 _SUBTASK, _WRITTEN = re.compile(r"^\d+> "), re.compile(r"""['"\s]""")
 

@@ -32,11 +32,15 @@ class Make(MapFunction):  # type: ignore[misc]
         return self.make(value)
 
 
+def numbers(env: StreamExecutionEnvironment, count: int) -> Any:
+    """From 0 on."""
+    source = NumberSequenceSource(0, count - 1)
+    return env.from_source(source, WatermarkStrategy.no_watermarks(), "indices", Types.LONG())
+
+
 def made(env: StreamExecutionEnvironment, count: int, make: Callable[[int], Any], kind: Any = None) -> Any:
     """The records with the numbers from 0 on."""
-    source = NumberSequenceSource(0, count - 1)
-    indices = env.from_source(source, WatermarkStrategy.no_watermarks(), "indices", Types.LONG())
-    return indices.map(Make(make), kind)
+    return numbers(env, count).map(Make(make), kind)
 
 
 def begun_at() -> float:

@@ -22,7 +22,6 @@ from typing import Any
 from pyflink.common import Configuration, Types, WatermarkStrategy
 from pyflink.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from pyflink.datastream.connectors.file_system import FileSource, StreamFormat
-from pyflink.datastream.connectors.number_seq import NumberSequenceSource
 from pyflink.datastream.functions import FlatMapFunction, KeyedProcessFunction, MapFunction
 from pyflink.datastream.state import ValueStateDescriptor
 from pyflink.java_gateway import get_gateway
@@ -32,6 +31,7 @@ from benchmarks.envs import DATA
 from benchmarks.events import cut_of, step_of
 from benchmarks.files import CSV, JSON, KEYS, file_of
 from benchmarks.flink_events import PROGRAMS, Progress, progress
+from benchmarks.flink_source import numbers
 from benchmarks.inputs import WEIGHT, Answer, checksum_of, record
 from benchmarks.job_latency import percentiles
 from benchmarks.model import FIRST_MS, RATE, Outcome
@@ -149,8 +149,7 @@ def latency(params: LatencyParams) -> Outcome:
     mode, folder = os.environ["BENCH_VARIANT"], tempfile.mkdtemp()
     environment = StreamExecutionEnvironment.get_execution_environment(_configuration(mode, params.keys))
     environment.set_buffer_timeout(0)
-    source = NumberSequenceSource(0, params.rate * params.seconds - 1)
-    indices = environment.from_source(source, WatermarkStrategy.no_watermarks(), "indices", Types.LONG())
+    indices = numbers(environment, params.rate * params.seconds)
     triple = Types.TUPLE([Types.LONG(), Types.LONG(), Types.DOUBLE()])
     keyed = indices.map(Pace(params.rate, params.keys), triple).key_by(lambda value: value[0], Types.LONG())
     keyed.process(PacedSum(), triple).flat_map(Late(folder), Types.LONG()).print()
@@ -230,9 +229,8 @@ def _configuration(mode: str, keys: int) -> Configuration:
 
 def _program(environment: StreamExecutionEnvironment, params: SumParams, folder: str) -> None:
     pair = Types.TUPLE([Types.LONG(), Types.LONG()])
-    source = NumberSequenceSource(0, params.records - 1)
-    indices = environment.from_source(source, WatermarkStrategy.no_watermarks(), "indices", Types.LONG())
-    keyed = indices.map(_maker(params.keys), pair).key_by(lambda pair: pair[0], Types.LONG())
+    records = numbers(environment, params.records).map(_maker(params.keys), pair)
+    keyed = records.key_by(lambda pair: pair[0], Types.LONG())
     keyed.process(Sum(), pair).flat_map(Consume(folder), Types.LONG()).print()
 
 

@@ -38,7 +38,7 @@ class Size:
     batch: int | None = None
 
 
-BATCH = {K3: 500_000, K5: 500_000, K6: 1_000_000}
+BATCH = {K3: 500_000, K5: 250_000, K6: 1_000_000}
 """Records in a micro-batch: the same for all Spark peers of a case."""
 
 STREAM = 10_000

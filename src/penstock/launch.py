@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.core.attendant import attend
 from penstock.core.checkpointing import CheckpointingMode
@@ -33,7 +33,9 @@ from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
 from penstock.plan.guarantees import MODE as CHECKPOINT_MODE
 from penstock.plan.guarantees import guarantee_lines, guarantees_text
 from penstock.runtime.dependencies import dependencies_at_hand
-from penstock.savepoint.folder import Savepoint
+
+if TYPE_CHECKING:
+    from penstock.savepoint.folder import Savepoint
 
 __all__ = [
     "CONF_VARIABLE",
@@ -231,15 +233,19 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
 def _start(plan: JobPlan, conf: Configuration, host: str) -> JobClient:
     if host == "local":
         return _LocalClient(plan, _local_dependencies(conf), Recovery.of(conf))
+    from penstock.spark.jvm import begin_jvm
+
     if host == "bounded":
         if Recovery.of(conf).savepoint:
             raise ConfigurationError(
                 f"{SAVEPOINT_PATH} starts a job from a savepoint, which the bounded host cannot: it keeps no state. "
                 "Do not set penstock.host to bounded, nor run in BATCH mode"
             )
+        begin_jvm(conf, max(2, plan.partitions))
         from penstock.spark.bounded import start_bounded
 
         return start_bounded(plan, conf)
+    begin_jvm(conf, max(2, plan.partitions))
     from penstock.spark.streaming import start_streaming
 
     return start_streaming(plan, conf)
@@ -272,6 +278,9 @@ def execution_plan(graph: StreamGraph, conf: Configuration, parallelism: int, ma
 
 def spark_session(conf: Configuration, parallelism: int) -> Any:
     """The session in which DataFrames meet jobs; started if none runs."""
+    from penstock.spark.jvm import begin_jvm
+
+    begin_jvm(conf, max(2, parallelism))
     from penstock.spark.session import get_session
 
     return get_session(conf, max(2, parallelism))

@@ -72,9 +72,9 @@ def jvm_of(pid: int) -> Process | None:
 
 
 def python_workers(pid: int) -> list[Process]:
-    """Workers that run tasks: children of `pyspark.daemon pyspark.worker`."""
+    """Workers that run tasks: children of `pyspark.daemon pyspark.worker`, or of our own daemon."""
     family = below(pid)
-    daemons = {p.pid for p in family if "pyspark.daemon" in p.command}
+    daemons = {p.pid for p in family if "spark.daemon" in p.command}
     return [p for p in family if p.parent in daemons and p.command.rstrip().endswith("pyspark.worker")]
 
 

@@ -1,12 +1,16 @@
-"""What PySpark's daemon does between two tasks."""
+"""The daemon whose children are the workers: what it has imported, and what it does between two tasks."""
 
 import gc
+import os
+import subprocess
 import sys
-from types import SimpleNamespace
+from pathlib import Path
+from types import FunctionType, SimpleNamespace
+from typing import Any
 
 import pytest
 
-from penstock.spark.daemon import spare_full_collections
+from penstock.spark.daemon import PRELOADED, _without_zip, spare_full_collections
 
 
 def _generations(collect: object) -> list[int]:
@@ -26,12 +30,13 @@ def _generations(collect: object) -> list[int]:
 
 
 def test_the_daemon_visits_young_objects_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    daemon = SimpleNamespace(manager=print, gc=gc)
-    monkeypatch.setitem(sys.modules, "__main__", daemon)
-    assert _generations(daemon.gc.collect) == [2]
+    names: dict[str, Any] = {"gc": gc}
+    manager = FunctionType((lambda: None).__code__, names)
+    monkeypatch.setitem(sys.modules, "__main__", SimpleNamespace(manager=manager))
+    assert _generations(names["gc"].collect) == [2]
     spare_full_collections()
     spare_full_collections()
-    assert _generations(daemon.gc.collect) == [1]
+    assert _generations(names["gc"].collect) == [1]
     assert _generations(gc.collect) == [2], "who asks the module itself gets what was asked for"
 
 
@@ -40,3 +45,19 @@ def test_another_program_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "__main__", program)
     spare_full_collections()
     assert program.gc is gc
+
+
+def test_nothing_that_is_imported_before_workers_are_forked_starts_threads() -> None:
+    """A fork copies one thread only; whatever the others held stays locked in the workers."""
+    look = f"import os, {', '.join(PRELOADED)}; print(len(os.listdir('/proc/self/task')))"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # as Spark sets it for workers
+    answer = subprocess.run([sys.executable, "-c", look], env=environment, capture_output=True, text=True)
+    assert answer.stdout.strip() == "1", answer.stderr
+
+
+def test_pyspark_is_imported_from_where_it_has_been_compiled(tmp_path: Path) -> None:
+    zipped = tmp_path / "python" / "lib" / "pyspark.zip"
+    other = str(tmp_path / "py4j.zip")
+    assert _without_zip([str(zipped), other]) == [str(zipped), other], "a Spark that is no Python package"
+    (tmp_path / "__init__.py").touch()
+    assert _without_zip([str(zipped), other]) == [other]

@@ -37,6 +37,17 @@ def test_a_java_is_judged_by_its_modules(tmp_path: Path, script: str, problem: s
     assert java.check_java(fake(tmp_path, script)) == problem
 
 
+@pytest.mark.parametrize(
+    ("version", "modules", "fits"),
+    [("17.0.1", "java.base jdk.incubator.vector", True), ("11.0.2", "jdk.incubator.vector", False), ("17", "x", False)],
+)
+def test_a_java_that_says_that_it_fits_is_not_asked(tmp_path: Path, version: str, modules: str, fits: bool) -> None:
+    """P9: one that does not say so is."""
+    home = fake(tmp_path, "echo java.base@8")
+    (tmp_path / "release").write_text(f'JAVA_VERSION="{version}"\nMODULES="{modules}"\n')
+    assert java.check_java(home) == (None if fits else "is version 8")
+
+
 def test_a_folder_without_java_is_told(tmp_path: Path) -> None:
     """P9"""
     assert java.check_java(str(tmp_path)) == "has no bin/java"

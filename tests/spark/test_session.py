@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
-from penstock.spark.session import _no_lookup_of_sources, _prepare_jvm
+from penstock.spark.jvm import prepare_jvm
+from penstock.spark.session import _no_lookup_of_sources
 
 QUICK = "-XX:TieredStopAtLevel=1"
 
@@ -21,14 +23,14 @@ def test_the_quick_compiler_unless_something_else_is_said(
 ) -> None:
     """P2, P12: what the user's environment says of compilers wins."""
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", f"-XX:SharedArchiveFile=none {given}")
-    _prepare_jvm(compiler)
+    prepare_jvm(Configuration({"penstock.jvm.compiler": compiler}))
     assert os.environ["SPARK_SUBMIT_OPTS"].count(QUICK) == quick
 
 
 def test_an_unknown_compiler_is_refused() -> None:
     """P9"""
     with pytest.raises(ConfigurationError, match=r"jvm\.compiler is quick or full \(found 'c2'\)"):
-        _prepare_jvm("c2")
+        prepare_jvm(Configuration({"penstock.jvm.compiler": "c2"}))
 
 
 def test_installed_data_sources_are_still_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """A Spark that cannot be started is told in words, without the JVM's trace."""
 
 import pytest
+from pyspark.sql import SparkSession
 
 from penstock.core.errors import ConfigurationError
 from penstock.spark.session import _created
@@ -12,16 +13,15 @@ JVM = """An error occurred while calling None.org.apache.spark.api.java.JavaSpar
 """
 
 
-class Builder:
-    def getOrCreate(self) -> None:
-        raise RuntimeError(JVM)
+def start() -> SparkSession:
+    raise RuntimeError(JVM)
 
 
 def test_a_master_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """P9: what Spark says, and what to look at."""
     monkeypatch.delenv("PENSTOCK_JVM_TRACE", raising=False)
     with pytest.raises(ConfigurationError) as caught:
-        _created(Builder(), "moon")
+        _created(start, "moon")
     message = str(caught.value)
     assert message.startswith("Spark could not be started on moon: ")
     assert "Could not parse Master URL: 'moon'" in message

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyspark
+from penstock.spark.settings import pyspark_folder
 
 __all__ = ["archive_option", "archive_path", "make_archive"]
 
@@ -32,7 +32,7 @@ _QUIET = "-Xlog:disable -Xlog:all=warning:stderr -Xlog:cds*=off:stderr -Xlog:cla
 
 def archive_option(java_home: str) -> str:
     """Use the archive of this Java and Spark if there is one; else have one made in the background."""
-    archive = archive_path(java_home, Path(pyspark.__file__).with_name("jars"))
+    archive = archive_path(java_home, Path(pyspark_folder(), "jars"))
     if archive.exists():
         return f"-XX:SharedArchiveFile={archive} -Xshare:auto {_QUIET}"
     if not os.environ.get("PENSTOCK_NO_ARCHIVE"):

@@ -27,10 +27,10 @@ from penstock.runtime.stage import StageTask, control_rows
 from penstock.spark.bundle import Bundle, errors_travel, make_bundle
 from penstock.spark.dependencies import ship
 from penstock.spark.failures import translate
-from penstock.spark.frames import make_frames, own_vertices, union_frames
+from penstock.spark.frames import frame_vertices, make_frames, own_vertices, union_frames
 from penstock.spark.job_thread import JobThread
 from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
-from penstock.spark.session import get_session
+from penstock.spark.session import get_session, interpret
 from penstock.spark.task_count import tasks_done
 
 __all__ = ["start_bounded"]
@@ -40,8 +40,10 @@ def start_bounded(plan: JobPlan, conf: Configuration) -> JobClient:
     """Start a bounded job; it runs in a thread of its own."""
     make_frames(plan)
     bundle = make_bundle(plan)
-    spark = get_session(conf, max(2, plan.partitions))
+    spark = get_session(conf, max(2, plan.partitions), warm=__name__)
     ship(spark, PythonDependencies.of(conf))
+    if not frame_vertices(plan):
+        interpret(spark)
     return BoundedJob(plan, bundle, spark)
 
 

@@ -1,12 +1,26 @@
-"""PySpark's daemon, whose children are the workers: what it does between two tasks."""
+"""The daemon whose children are the Python workers: PySpark's, with our modules imported once for all of them.
+
+An embedded Spark runs it as `python -m penstock.spark.daemon pyspark.worker`; elsewhere PySpark's own is at work.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from functools import partial
+from importlib import import_module
 
-__all__ = ["spare_full_collections"]
+__all__ = ["PRELOADED", "spare_full_collections"]
+
+PRELOADED = (
+    "pyspark.worker",
+    "penstock.api.environment",
+    "penstock.runtime.intake",
+    "penstock.runtime.stage",
+    "penstock.spark.bundle",
+)
+"""None of them starts a thread, as pyarrow and pandas do: a process with threads must not be forked."""
 
 
 class _Collector:
@@ -21,6 +35,29 @@ def spare_full_collections() -> None:
     With short tasks that is a quarter of a worker's time. Young objects are enough: the cycle collector itself sees to
     the old ones when they have grown by a quarter.
     """
-    daemon = sys.modules["__main__"]
-    if hasattr(daemon, "manager") and getattr(daemon, "gc", None) is gc:
-        daemon.gc = _Collector  # type: ignore[attr-defined]
+    manager = getattr(sys.modules["__main__"], "manager", None)
+    names = getattr(manager, "__globals__", {})
+    if names.get("gc") is gc:
+        names["gc"] = _Collector
+
+
+def _without_zip(path: list[str]) -> list[str]:
+    """Spark puts PySpark in front as a zip, from which every import compiles anew.
+
+    Where that zip is part of an installed PySpark, that one is the same and has been compiled.
+    """
+    end = os.path.join(os.sep, "python", "lib", "pyspark.zip")
+    zips = {p for p in path if p.endswith(end) and os.path.isfile(os.path.join(p.removesuffix(end), "__init__.py"))}
+    return [p for p in path if p not in zips]
+
+
+if __name__ == "__main__":
+    sys.path[:] = _without_zip(sys.path)
+    from pyspark.daemon import manager
+
+    if sys.argv[1:] == ["pyspark.worker"]:
+        for name in PRELOADED:
+            import_module(name)
+        gc.collect()
+        gc.freeze()
+    manager()

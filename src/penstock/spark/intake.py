@@ -86,7 +86,7 @@ def intake_source(options: IntakeOptions) -> type[DataSource]:
         def name(cls) -> str:
             return f"penstock_intake_{cls.given.run_id}"
 
-        def schema(self) -> str:
+        def schema(self) -> StructType:
             return SCHEMA
 
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:

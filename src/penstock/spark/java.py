@@ -7,12 +7,14 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 from penstock.core.errors import JavaError
 
 __all__ = ["check_java", "find_java", "version_of"]
 
-_NEEDED = "Spark 4.3 needs Java 17 or newer with the module jdk.incubator.vector"
+_OLDEST, _VECTORS = 17, "jdk.incubator.vector"
+_NEEDED = f"Spark 4.3 needs Java {_OLDEST} or newer with the module {_VECTORS}"
 _HELP = "Install one (Debian: apt-get install openjdk-17-jre-headless) and set JAVA_HOME to it"
 
 
@@ -45,16 +47,34 @@ def check_java(home: str) -> str | None:
     java = os.path.join(home, "bin", "java")
     if not os.access(java, os.X_OK):
         return "has no bin/java"
+    if _says_it_fits(home):
+        return None
     try:
         answer = subprocess.run([java, "--list-modules"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"does not start ({error})"
     version = re.search(r"java\.base@(\d+)", answer.stdout)
-    if version is None or int(version.group(1)) < 17:
+    if version is None or int(version.group(1)) < _OLDEST:
         return f"is version {version.group(1)}" if version else "does not know its modules (older than 9?)"
-    if "jdk.incubator.vector" not in answer.stdout:
-        return "lacks the module jdk.incubator.vector"
+    if _VECTORS not in answer.stdout:
+        return f"lacks the module {_VECTORS}"
     return None
+
+
+def _says_it_fits(home: str) -> bool:
+    """By the note that most Javas bring with them; to ask the Java itself takes longer."""
+    try:
+        note = Path(home, "release").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    version = re.search(r'^JAVA_VERSION="(\d+)', note, re.MULTILINE)
+    modules = re.search(r'^MODULES="([^"]*)"', note, re.MULTILINE)
+    return (
+        version is not None
+        and int(version.group(1)) >= _OLDEST
+        and modules is not None
+        and _VECTORS in modules.group(1).split()
+    )
 
 
 def version_of(home: str) -> str:

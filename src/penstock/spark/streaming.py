@@ -43,7 +43,7 @@ from penstock.spark.job_thread import JobThread
 from penstock.spark.processor import StageProcessor
 from penstock.spark.rows import SCHEMA, from_arrow
 from penstock.spark.service import Service
-from penstock.spark.session import get_session
+from penstock.spark.session import get_session, interpret
 from penstock.spark.start import find_start
 from penstock.spark.state_reader import committed_union_lists
 
@@ -56,8 +56,10 @@ _END = object()
 
 def start_streaming(plan: JobPlan, conf: Configuration) -> JobClient:
     """Start a streaming job; it is supervised by a thread of its own."""
-    spark = get_session(conf, max(2, plan.partitions))
+    spark = get_session(conf, max(2, plan.partitions), warm=StageProcessor.__module__)
     ship(spark, PythonDependencies.of(conf))
+    if not frame_vertices(plan):
+        interpret(spark)
     return StreamingJob(plan, conf, spark)
 
 

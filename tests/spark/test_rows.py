@@ -1,0 +1,40 @@
+"""Chunk rows on their way through Arrow."""
+
+import subprocess
+import sys
+
+import pyarrow as pa
+
+from penstock.runtime.chunk import DATA, ChunkRow
+from penstock.spark.labels import labels
+from penstock.spark.rows import ARROW_SCHEMA, from_arrow, to_arrow
+
+ROWS = [
+    ChunkRow(0, -1, 0, -3, DATA, b""),
+    ChunkRow(1, 2**31 - 1, 2**62, 2**63 - 1, DATA, bytes(range(256))),
+    ChunkRow(1, -(2**31), -(2**63), 0, DATA, b"x" * 100_000),
+]
+
+
+def test_rows_come_out_as_they_went_in() -> None:
+    (batch,) = to_arrow(ROWS, 2)
+    batch.validate(full=True)
+    columns = [list(column) for column in zip(*ROWS, strict=True)]
+    columns[0] = [labels(2)[partition] for partition in columns[0]]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, ARROW_SCHEMA, strict=True)]
+    assert batch.equals(pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA))
+    assert [row._replace(partition=0) for row in ROWS] == list(from_arrow([batch], 0))
+
+
+def test_a_bounded_job_does_not_wait_for_pandas() -> None:
+    """P2: to import it takes a third of a second of the time to the first result."""
+    look = """
+import sys
+import penstock.spark.bounded
+from penstock.runtime.chunk import ChunkRow
+from penstock.spark.rows import from_arrow, to_arrow
+assert len(list(from_arrow(to_arrow([ChunkRow(0, 0, 0, 0, 1, b"x")], 1), 0))) == 1
+print("pandas" in sys.modules)
+"""
+    answer = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True)
+    assert answer.stdout.strip() == "False", answer.stderr

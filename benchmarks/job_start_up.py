@@ -26,7 +26,7 @@ START_UP = Job(
     trials=_trials,
     requirements=(
         Requirement(
-            "not later than PyFlink (the slower of its modes counts)",
+            "not later than PyFlink (the better mode)",
             Ref(CASE, PENSTOCK, FIRST_MS),
             (Ref(CASE, FLINK_PROCESS, FIRST_MS), Ref(CASE, FLINK_THREAD, FIRST_MS)),
             1,

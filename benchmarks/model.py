@@ -48,7 +48,7 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A bound on ``top`` divided by the largest of ``bottoms`` (peers of which the better one counts)."""
+    """A bound on ``top`` divided by the best of ``bottoms``: the largest where much is good, else the smallest."""
 
     text: str
     top: Ref

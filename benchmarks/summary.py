@@ -60,6 +60,7 @@ def _ratio(requirement: Requirement, results: Sequence[Result]) -> Number | None
     bottoms = [found for ref in requirement.bottoms if (found := rounds(results, ref))]
     if not top or not bottoms:
         return None
-    bottom = max(bottoms, key=median)
+    better = max if requirement.at_least else min
+    bottom = better(bottoms, key=median)
     singles = [a / b for a, b in zip(top, bottom, strict=False)]
     return Number(median(top) / median(bottom), min(singles), max(singles))

@@ -61,6 +61,19 @@ def flipped_at(text: str) -> Damage:
     return flip
 
 
+def other_digit_after(text: str) -> Damage:
+    """The byte that follows a text, a hexadecimal digit, becomes another one."""
+
+    def change(file: Path) -> None:
+        data = bytearray(file.read_bytes())
+        place = data.index(text.encode()) + len(text)
+        data[place] = ord("0") if data[place] != ord("0") else ord("1")
+        file.write_bytes(data)
+
+    change.__name__ = f"another digit after {text}"
+    return change
+
+
 def _flip(file: Path, place: int) -> None:
     data = bytearray(file.read_bytes())
     data[place] ^= 1
@@ -129,7 +142,7 @@ RECOVERED: list[tuple[str, list[tuple[str, Damage]]]] = [
         "what can be done without",
         [
             (f"offsets/{BEGUN}", missing),
-            ("metadata", flipped_at('"id":"')),
+            ("metadata", other_digit_after('"id":"')),
             ("penstock/sealed", missing),
             ("penstock/owner", missing),
             (f"{CHANGELOG}.crc", missing),

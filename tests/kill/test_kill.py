@@ -37,7 +37,7 @@ def job(tmp_path: Path) -> Iterator[KilledJob]:
     with postgres_server() as server:
         options = JobOptions(
             str(tmp_path),
-            records=1_200,
+            records=3_000,
             deterministic=False,
             failures_per_million=300,
             postgres=f"{server.jdbc_url}?user={USER}",

@@ -9,7 +9,6 @@ import pytest
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.spark.warm import warm_workers
 
-
 pytestmark = pytest.mark.spark
 
 

@@ -165,8 +165,8 @@ RUNNING_SUM = Job(
         + ", ".join(f"{batch:,} at {_case(keys)}" for keys, batch in BATCH.items())
         + ". Spark peers and Penstock: batch size by the median time of a batch, after warm-up batches. The others: "
         "records after the warm-up by the time they took to arrive at the consumer.",
-        "transformWithState pays for every key and batch, so it gains by larger batches: with 500,000 records a batch at "
-        "100,000 keys it came to 18,775 and 16,727 a second in two rounds (Penstock 529,942 and 354,233).",
+        "transformWithState pays for every key and batch, so it gains by larger batches: with 500,000 records a batch "
+        "at 100,000 keys it came to 18,775 and 16,727 a second in two rounds (Penstock 529,942 and 354,233).",
         "Spark's native SQL emits one row for each key that a batch touched, Pathway what has changed every half "
         "second (its rate includes its start), all others one for each record.",
         "Left out for their time: transformWithState with pandas and applyInPandasWithState at 100,000 keys and all "

@@ -4,13 +4,12 @@ import gc
 import os
 import subprocess
 import sys
-from pathlib import Path
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from penstock.spark.daemon import PRELOADED, _without_zip, spare_full_collections
+from penstock.spark.daemon import PRELOADED, spare_full_collections
 
 
 def _generations(collect: object) -> list[int]:
@@ -53,11 +52,3 @@ def test_nothing_that_is_imported_before_workers_are_forked_starts_threads() -> 
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # as Spark sets it for workers
     answer = subprocess.run([sys.executable, "-c", look], env=environment, capture_output=True, text=True)
     assert answer.stdout.strip() == "1", answer.stderr
-
-
-def test_pyspark_is_imported_from_where_it_has_been_compiled(tmp_path: Path) -> None:
-    zipped = tmp_path / "python" / "lib" / "pyspark.zip"
-    other = str(tmp_path / "py4j.zip")
-    assert _without_zip([str(zipped), other]) == [str(zipped), other], "a Spark that is no Python package"
-    (tmp_path / "__init__.py").touch()
-    assert _without_zip([str(zipped), other]) == [other]

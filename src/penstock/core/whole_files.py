@@ -8,8 +8,10 @@ from pathlib import Path
 __all__ = ["write_whole"]
 
 
-def write_whole(path: str | Path, text: str) -> None:
+def write_whole(path: str | Path, text: str, mode: int | None = None) -> None:
     """Write beside the file, then take its place. Two processes may do so at a time: the later one stays.
+
+    `mode`: who may do what with it, as for `chmod`.
 
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp(), "said.json")
@@ -21,4 +23,6 @@ def write_whole(path: str | Path, text: str) -> None:
     temporary = f"{path}.{os.getpid()}.tmp"
     with open(temporary, "w", encoding="utf-8") as file:
         file.write(text)
+    if mode is not None:
+        os.chmod(temporary, mode)
     os.replace(temporary, path)

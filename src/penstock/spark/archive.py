@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from penstock.spark.cache import cache_folder, digest
 from penstock.spark.settings import pyspark_folder
 
 __all__ = ["archive_option", "archive_path", "make_archive"]
@@ -45,13 +45,12 @@ def archive_path(java_home: str, jars: Path) -> Path:
 
     A JVM refuses an archive if one of the jars has changed, be it only its date.
     """
-    folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "penstock"
     release = Path(java_home, "release")
     found = [release.read_text() if release.exists() else ""]
     if jars.is_dir():
         with os.scandir(jars) as entries:
             found += sorted(f"{jar.name} {jar.stat().st_size} {jar.stat().st_mtime_ns}" for jar in entries)
-    return folder / f"jvm-{_digest(java_home, str(jars))}-{_digest(*found)}.jsa"
+    return cache_folder() / f"jvm-{digest(java_home, str(jars))}-{digest(*found)}.jsa"
 
 
 def make_archive(archive: Path) -> None:
@@ -87,10 +86,6 @@ def _make_in_background(archive: Path) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ An embedded Spark runs it as `python -m penstock.spark.daemon pyspark.worker`; e
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from functools import partial
 from importlib import import_module
@@ -41,18 +40,7 @@ def spare_full_collections() -> None:
         names["gc"] = _Collector
 
 
-def _without_zip(path: list[str]) -> list[str]:
-    """Spark puts PySpark in front as a zip, from which every import compiles anew.
-
-    Where that zip is part of an installed PySpark, that one is the same and has been compiled.
-    """
-    end = os.path.join(os.sep, "python", "lib", "pyspark.zip")
-    zips = {p for p in path if p.endswith(end) and os.path.isfile(os.path.join(p.removesuffix(end), "__init__.py"))}
-    return [p for p in path if p not in zips]
-
-
 if __name__ == "__main__":
-    sys.path[:] = _without_zip(sys.path)
     from pyspark.daemon import manager
 
     if sys.argv[1:] == ["pyspark.worker"]:

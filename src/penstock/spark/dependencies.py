@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 
 from pyspark.core.files import SparkFiles
@@ -12,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from penstock.core.dependencies import PythonDependencies, shipped_name
 from penstock.runtime.dependencies import in_front_of_path, install_requirements
+from penstock.spark.python import worker_python
 
 __all__ = ["enter_worker", "ship"]
 
@@ -21,7 +21,7 @@ _HOME = os.getcwd()
 def ship(spark: SparkSession, dependencies: PythonDependencies) -> None:
     """On the driver, before the job's functions are handed to Spark."""
     context = spark.sparkContext
-    context.pythonExec = dependencies.executable or os.environ.get("PYSPARK_PYTHON", sys.executable)
+    context.pythonExec = dependencies.executable or worker_python(str(context.master))
     for path in dependencies.files:
         if not os.path.isdir(path):
             context.addPyFile(path)

@@ -16,6 +16,7 @@ from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
 from penstock.spark.failures import translate
 from penstock.spark.jvm import Jvm, embedded_settings, prepare_jvm, submitted, take_jvm
+from penstock.spark.python import worker_python
 from penstock.spark.quiet import quiet_bridge, quiet_start
 from penstock.spark.settings import FORCED, all_settings, given_settings, refuse_forbidden
 from penstock.spark.warm import warm_workers
@@ -70,6 +71,7 @@ def _started(settings: dict[str, str], jvm: Jvm | None, warm: str) -> SparkSessi
             gateway = launch_gateway()  # type: ignore[no-untyped-call]
         gateway.proc = jvm.process
         context = SparkContext(conf=conf, gateway=gateway)
+    context.pythonExec = worker_python(str(context.master))
     if warm and settings.get("spark.master", "").startswith("local"):
         warm_workers(context, warm)
     builder = SparkSession.builder

@@ -71,10 +71,13 @@ def jvm_of(pid: int) -> Process | None:
     return next((p for p in below(pid) if "org.apache.spark.deploy.SparkSubmit" in p.command), None)
 
 
+_DAEMONS = ("pyspark.daemon", "penstock.spark.daemon")
+
+
 def python_workers(pid: int) -> list[Process]:
     """Workers that run tasks: children of `pyspark.daemon pyspark.worker`, or of our own daemon."""
     family = below(pid)
-    daemons = {p.pid for p in family if "spark.daemon" in p.command}
+    daemons = {p.pid for p in family if any(f" -m {name} " in p.command for name in _DAEMONS)}
     return [p for p in family if p.parent in daemons and p.command.rstrip().endswith("pyspark.worker")]
 
 

@@ -233,19 +233,18 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
 def _start(plan: JobPlan, conf: Configuration, host: str) -> JobClient:
     if host == "local":
         return _LocalClient(plan, _local_dependencies(conf), Recovery.of(conf))
+    if host == "bounded" and Recovery.of(conf).savepoint:
+        raise ConfigurationError(
+            f"{SAVEPOINT_PATH} starts a job from a savepoint, which the bounded host cannot: it keeps no state. "
+            "Do not set penstock.host to bounded, nor run in BATCH mode"
+        )
     from penstock.spark.jvm import begin_jvm
 
+    begin_jvm(conf, plan.partitions)
     if host == "bounded":
-        if Recovery.of(conf).savepoint:
-            raise ConfigurationError(
-                f"{SAVEPOINT_PATH} starts a job from a savepoint, which the bounded host cannot: it keeps no state. "
-                "Do not set penstock.host to bounded, nor run in BATCH mode"
-            )
-        begin_jvm(conf, max(2, plan.partitions))
         from penstock.spark.bounded import start_bounded
 
         return start_bounded(plan, conf)
-    begin_jvm(conf, max(2, plan.partitions))
     from penstock.spark.streaming import start_streaming
 
     return start_streaming(plan, conf)
@@ -280,10 +279,10 @@ def spark_session(conf: Configuration, parallelism: int) -> Any:
     """The session in which DataFrames meet jobs; started if none runs."""
     from penstock.spark.jvm import begin_jvm
 
-    begin_jvm(conf, max(2, parallelism))
+    begin_jvm(conf, parallelism)
     from penstock.spark.session import get_session
 
-    return get_session(conf, max(2, parallelism))
+    return get_session(conf, parallelism)
 
 
 def java_version() -> tuple[str, str]:

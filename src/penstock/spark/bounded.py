@@ -13,7 +13,6 @@ from pyspark.taskcontext import TaskContext as SparkTaskContext
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
-from penstock.core.dependencies import PythonDependencies
 from penstock.core.job import JobPlan
 from penstock.core.source import Position
 from penstock.runtime.chunk import BatchInfo, ChunkRow
@@ -25,12 +24,11 @@ from penstock.runtime.operator_state import RunStart
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
 from penstock.spark.bundle import Bundle, errors_travel, make_bundle
-from penstock.spark.dependencies import ship
 from penstock.spark.failures import translate
-from penstock.spark.frames import frame_vertices, make_frames, own_vertices, union_frames
+from penstock.spark.frames import make_frames, own_vertices, union_frames
 from penstock.spark.job_thread import JobThread
 from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
-from penstock.spark.session import get_session, interpret
+from penstock.spark.session import job_session
 from penstock.spark.task_count import tasks_done
 
 __all__ = ["start_bounded"]
@@ -40,10 +38,7 @@ def start_bounded(plan: JobPlan, conf: Configuration) -> JobClient:
     """Start a bounded job; it runs in a thread of its own."""
     make_frames(plan)
     bundle = make_bundle(plan)
-    spark = get_session(conf, max(2, plan.partitions), warm=__name__)
-    ship(spark, PythonDependencies.of(conf))
-    if not frame_vertices(plan):
-        interpret(spark)
+    spark = job_session(plan, conf, __name__)
     return BoundedJob(plan, bundle, spark)
 
 

@@ -13,15 +13,19 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from penstock.core.config import Configuration
+from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import ConfigurationError
+from penstock.core.job import JobPlan
+from penstock.spark.dependencies import ship
 from penstock.spark.failures import translate
+from penstock.spark.frames import frame_vertices
 from penstock.spark.jvm import Jvm, embedded_settings, prepare_jvm, submitted, take_jvm
 from penstock.spark.python import worker_python
 from penstock.spark.quiet import quiet_bridge, quiet_start
 from penstock.spark.settings import FORCED, all_settings, given_settings, refuse_forbidden
 from penstock.spark.warm import warm_workers
 
-__all__ = ["get_session", "interpret"]
+__all__ = ["get_session", "job_session"]
 
 
 def get_session(conf: Configuration, cores: int, warm: str = "") -> SparkSession:
@@ -39,10 +43,15 @@ def get_session(conf: Configuration, cores: int, warm: str = "") -> SparkSession
     return session
 
 
-def interpret(session: SparkSession) -> None:
-    """Have Spark generate no code: its rows are whole chunks of ours, so few that compiling never pays back."""
-    session.conf.set("spark.sql.codegen.wholeStage", "false")
-    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+def job_session(plan: JobPlan, conf: Configuration, worker: str) -> SparkSession:
+    """The session of a job whose workers will need a module, with what its functions need."""
+    spark = get_session(conf, plan.partitions, warm=worker)
+    ship(spark, PythonDependencies.of(conf))
+    if not frame_vertices(plan):
+        # no generated code: rows are whole chunks of ours, so few that compiling never pays back
+        spark.conf.set("spark.sql.codegen.wholeStage", "false")
+        spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    return spark
 
 
 def _build(conf: Configuration, given: dict[str, str], cores: int, warm: str) -> SparkSession:

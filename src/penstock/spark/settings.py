@@ -83,8 +83,11 @@ def refuse_forbidden(given: dict[str, str]) -> None:
 
 
 def checked_master(given: dict[str, str], cores: int) -> str:
-    """This machine unless something else is said. The launcher of the JVM would end with a trace of its own."""
-    master = given.get("spark.master", f"local[{cores}]")
+    """This machine, at least two tasks at a time, unless something else is said.
+
+    Of what is no master the launcher of the JVM would say so with a trace of its own.
+    """
+    master = given.get("spark.master", f"local[{max(2, cores)}]")
     if master != "yarn" and not master.startswith(("local", "spark://", "k8s://")):
         raise ConfigurationError(
             f"{master!r} is no Spark master: give spark://HOST:PORT, yarn, k8s://HOST:PORT or local[CORES]"

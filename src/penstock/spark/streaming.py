@@ -20,7 +20,6 @@ from penstock.core.checkpointed import checkpointed_function
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
-from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError, SavepointError
 from penstock.core.futures import CompletableFuture
 from penstock.core.job import JobPlan
@@ -34,7 +33,6 @@ from penstock.savepoint.requests import Request
 from penstock.spark.bundle import make_bundle
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.damage import check_state
-from penstock.spark.dependencies import ship
 from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.frames import frame_vertices, union_stream_frames
 from penstock.spark.frozen_frames import freeze_frames
@@ -43,7 +41,7 @@ from penstock.spark.job_thread import JobThread
 from penstock.spark.processor import StageProcessor
 from penstock.spark.rows import SCHEMA, from_arrow
 from penstock.spark.service import Service
-from penstock.spark.session import get_session, interpret
+from penstock.spark.session import job_session
 from penstock.spark.start import find_start
 from penstock.spark.state_reader import committed_union_lists
 
@@ -56,10 +54,7 @@ _END = object()
 
 def start_streaming(plan: JobPlan, conf: Configuration) -> JobClient:
     """Start a streaming job; it is supervised by a thread of its own."""
-    spark = get_session(conf, max(2, plan.partitions), warm=StageProcessor.__module__)
-    ship(spark, PythonDependencies.of(conf))
-    if not frame_vertices(plan):
-        interpret(spark)
+    spark = job_session(plan, conf, StageProcessor.__module__)
     return StreamingJob(plan, conf, spark)
 
 

@@ -24,6 +24,7 @@ Emitted = tuple[int, int, int]
 Login = tuple[int, bool, int]
 
 TUMBLING, SLIDING, SESSIONS, JOIN, LOGINS = "tumbling count", "sliding top-N", "sessions", "interval join", "logins"
+AS_THEY_COME = "logins as they come"
 WORDS = "word count"
 LINE_WORDS, VOCABULARY = 10, 10_000
 
@@ -49,6 +50,7 @@ SHAPES: Final = {
     # about one partner for each event
     JOIN: Shape(10_000, size_ms=10_000 * STEP_MS),
     LOGINS: Shape(10_000),
+    AS_THEY_COME: Shape(10_000),
 }
 TOP: Final = 3
 IN_A_ROW: Final = 3
@@ -231,6 +233,7 @@ LOOPS: Final[dict[str, Callable[[int], Iterator[Emitted]]]] = {
     SESSIONS: sessions,
     JOIN: joined,
     LOGINS: alerts,
+    AS_THEY_COME: alerts,
     WORDS: counted,
     **oracle.LOOPS,
 }

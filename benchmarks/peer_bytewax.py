@@ -1,4 +1,4 @@
-"""Bytewax's ``stateful_map``: one worker, no recovery store, input in memory before the clock starts.
+"""Bytewax: one worker, no recovery store, input in memory before the clock starts.
 
 Keys are strings, because Bytewax takes no others; the source gives them so, and that costs nothing here.
 """
@@ -16,37 +16,34 @@ from bytewax.inputs import DynamicSource, StatelessSourcePartition
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 from bytewax.testing import run_main
 
+from benchmarks import bytewax_events, events
+from benchmarks.bytewax_events import Item
 from benchmarks.inputs import NOTHING, Answer, checksum_of, records
 from benchmarks.model import RATE, Outcome
-from benchmarks.params import SumParams
-from benchmarks.worker import serve
+from benchmarks.params import EventParams, SumParams
+from benchmarks.worker import EVENT_JOBS, serve
 
 STEP = 1_000
+VERSIONS = {"bytewax": version("bytewax")}
 
-Item = tuple[str, int]
 
+class Given(DynamicSource[Item], StatelessSourcePartition[Item]):
+    """Hands out a list to the one worker, a step at a time; notes when the warm-up was over."""
 
-class Given(StatelessSourcePartition[Item]):
-    """Hands out a list, a step at a time."""
+    def __init__(self, items: list[Item], warmup: int = 0) -> None:
+        self.items, self.at, self.warmup = items, 0, warmup
+        self.begun = 0.0
 
-    def __init__(self, items: list[Item]) -> None:
-        self.items, self.at = items, 0
+    def build(self, step_id: str, worker_index: int, worker_count: int) -> Given:
+        return self
 
     def next_batch(self) -> list[Item]:
         if self.at >= len(self.items):
             raise StopIteration
+        if not self.begun and self.at >= self.warmup:
+            self.begun = perf_counter()
         start, self.at = self.at, self.at + STEP
         return self.items[start : self.at]
-
-
-class GivenSource(DynamicSource[Item]):
-    """`Given` for the one worker."""
-
-    def __init__(self, items: list[Item]) -> None:
-        self.items = items
-
-    def build(self, step_id: str, worker_index: int, worker_count: int) -> Given:
-        return Given(self.items)
 
 
 class Consumer(DynamicSink[Item], StatelessSinkPartition[Item]):
@@ -79,14 +76,40 @@ def running_sum(params: SumParams) -> Outcome:
     gc.freeze()
     consumer = Consumer(params.warmup)
     flow = Dataflow("running_sum")
-    stream: Any = op.input("given", flow, GivenSource(items))
+    stream: Any = op.input("given", flow, Given(items))
     op.output("consumer", op.stateful_map("sum", stream, add), consumer)
     run_main(flow)
     assert consumer.begun is not None
     began, before = consumer.begun
     rate = (consumer.answer.emitted - before) / (consumer.ended - began)
-    return Outcome({RATE: rate}, consumer.answer, versions={"bytewax": version("bytewax")})
+    return Outcome({RATE: rate}, consumer.answer, versions=VERSIONS)
+
+
+class Total(DynamicSink[Any], StatelessSinkPartition[Any]):
+    """Adds up what the event-time jobs emit up to a cut."""
+
+    def __init__(self, cut_ms: int) -> None:
+        self.cut_ms, self.answer = cut_ms, NOTHING
+
+    def build(self, step_id: str, worker_index: int, worker_count: int) -> Total:
+        return self
+
+    def write_batch(self, items: list[events.Emitted]) -> None:
+        self.answer += events.answer_of(items, self.cut_ms)
+
+
+def event_time(params: EventParams) -> Outcome:
+    """Records after the warm-up by the time from when the source had handed it out to the end of everything."""
+    given = Given(bytewax_events.items(params.what, params.records), params.warmup)
+    gc.freeze()
+    total = Total(events.cut_of(params.what, params.records))
+    flow = Dataflow("event_time")
+    stream: Any = op.input("given", flow, given)
+    op.output("total", bytewax_events.PROGRAMS[params.what](stream), total)
+    run_main(flow)
+    rate = (params.records - params.warmup) / (perf_counter() - given.begun)
+    return Outcome({RATE: rate}, total.answer, versions=VERSIONS)
 
 
 if __name__ == "__main__":
-    serve({"running-sum": running_sum})
+    serve({"running-sum": running_sum, **dict.fromkeys(EVENT_JOBS, event_time)})

@@ -1,6 +1,6 @@
-"""Pathway's ``groupby().reduce``, fed by a connector written in Python; one worker, nothing durable.
+"""Pathway, fed by a connector written in Python; one worker, nothing durable.
 
-It emits what has changed whenever it commits, not one sum for each record, and is checked by the sums it ends with.
+It emits what has changed whenever it commits, not one sum for each record, and is checked by what it ends with.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 
 import pathway as pw
 
+from benchmarks import events
 from benchmarks.inputs import Answer, checksum_of, record
 from benchmarks.model import RATE, Outcome
-from benchmarks.params import SumParams
-from benchmarks.worker import serve
-
-COMMIT_MS = 500
+from benchmarks.params import EventParams, SumParams
+from benchmarks.pathway_events import PROGRAMS, read
+from benchmarks.worker import EVENT_JOBS, serve
 
 
 class Pair(pw.Schema):  # type: ignore[misc]
@@ -24,36 +24,39 @@ class Pair(pw.Schema):  # type: ignore[misc]
     value: int
 
 
-class Records(pw.io.python.ConnectorSubject):  # type: ignore[misc]
-    """Makes the records, as part of the job."""
-
-    def __init__(self, count: int, keys: int) -> None:
-        super().__init__()
-        self.count, self.keys = count, keys
-
-    def run(self) -> None:
-        for index in range(self.count):
-            key, value = record(index, self.keys)
-            self.next(key=key, value=value)
-
-
 def running_sum(params: SumParams) -> Outcome:
-    """All records by the whole time, from the first to the end: its output does not show how far it is."""
-    given = pw.io.python.read(Records(params.records, params.keys), schema=Pair, autocommit_duration_ms=COMMIT_MS)
+    pairs = (record(index, params.keys) for index in range(params.records))
+    given = read(({"key": key, "value": value} for key, value in pairs), Pair)
     sums = given.groupby(pw.this.key).reduce(pw.this.key, total=pw.reducers.sum(pw.this.value))
-    found: dict[int, int] = {}
+    rate, rows = _ended(sums, params.records)
+    return _outcome(rate, Answer(len(rows), checksum_of((row["key"], row["total"]) for row in rows)))
+
+
+def event_time(params: EventParams) -> Outcome:
+    rate, rows = _ended(PROGRAMS[params.what](params.records), params.records)
+    emitted = ((row["key"], row["value"], row["at"]) for row in rows)
+    return _outcome(rate, events.answer_of(emitted, events.cut_of(params.what, params.records)))
+
+
+def _ended(table: Any, records: int) -> tuple[float, list[dict[str, int]]]:
+    """All records by the whole time, since output does not show how far it is; and the rows that it ends with."""
+    found: dict[Any, dict[str, int]] = {}
 
     def changed(key: Any, row: dict[str, int], time: int, is_addition: bool) -> None:
         if is_addition:
-            found[row["key"]] = row["total"]
+            found[key] = row
+        elif found.get(key) == row:
+            del found[key]
 
-    pw.io.subscribe(sums, changed)
+    pw.io.subscribe(table, changed)
     started = perf_counter()
     pw.run(monitoring_level=pw.MonitoringLevel.NONE)
-    rate = params.records / (perf_counter() - started)
-    answer = Answer(len(found), checksum_of(found.items()))
+    return records / (perf_counter() - started), list(found.values())
+
+
+def _outcome(rate: float, answer: Answer) -> Outcome:
     return Outcome({RATE: rate}, answer, versions={"pathway": version("pathway")})
 
 
 if __name__ == "__main__":
-    serve({"running-sum": running_sum})
+    serve({"running-sum": running_sum, **dict.fromkeys(EVENT_JOBS, event_time)})

@@ -34,7 +34,7 @@ from benchmarks.params import (
     SumParams,
 )
 from benchmarks.pattern_runtime import patterns
-from benchmarks.penstock_events import PROGRAMS, SOURCES
+from benchmarks.penstock_events import PROGRAMS, sharing
 from benchmarks.penstock_files import sum_file
 from benchmarks.penstock_latency import latency
 from benchmarks.penstock_runtime import runtime
@@ -302,7 +302,7 @@ def event_time(params: EventParams) -> Outcome:
     program, cut_ms = PROGRAMS[params.what], cut_of(params.what, params.records)
     job = start_program(
         lambda env: program(env, params.records),
-        params.batch_records // subtasks // SOURCES.get(params.what, 1),
+        params.batch_records // sharing(params.what, subtasks),
         lambda emitted: answer_of(emitted, cut_ms),
         subtasks,
     )

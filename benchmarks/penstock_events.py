@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from benchmarks.events import (
+    AS_THEY_COME,
     IN_A_ROW,
     JOIN,
     LOGINS,
@@ -37,7 +38,7 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
 )
 from penstock.datastream.connectors.datagen import DataGeneratorSource
-from penstock.datastream.state import ListStateDescriptor
+from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
 
 Stream = DataStream[Any]
@@ -138,13 +139,37 @@ def interval_join(env: StreamExecutionEnvironment, records: int) -> Stream:
 
 def logins(env: StreamExecutionEnvironment, records: int) -> Stream:
     failed = Pattern.begin("failed", AfterMatchSkipStrategy.skip_past_last_event()).where(lambda event: not event[1])
-    users = _source(env, lambda index: login(index, SHAPES[LOGINS].keys), records, 2).key_by(itemgetter(0))
+    users = _logins(env, records).key_by(itemgetter(0))
     return CEP.pattern(users, failed.times(IN_A_ROW).consecutive()).select(_alert)
+
+
+def _logins(env: StreamExecutionEnvironment, records: int) -> Stream:
+    return _source(env, lambda index: login(index, SHAPES[LOGINS].keys), records, 2)
 
 
 def _alert(match: dict[str, list[Any]]) -> tuple[int, int, int]:
     user, _, at = match["failed"][-1]
     return user, at, at
+
+
+class Failures(KeyedProcessFunction):
+    """Counts failures in a row, in the order in which logins come."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.failures = runtime_context.get_state(ValueStateDescriptor("failures"))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[tuple[int, int, int]]:
+        user, fine, at = value
+        failures = 0 if fine else (self.failures.value() or 0) + 1
+        if failures == IN_A_ROW:
+            failures = 0
+            yield user, at, at
+        self.failures.update(failures)
+
+
+def as_they_come(env: StreamExecutionEnvironment, records: int) -> Stream:
+    """One source, whose records stay in their order."""
+    return _logins(env, records).set_parallelism(1).key_by(itemgetter(0)).process(Failures())
 
 
 def word_count(env: StreamExecutionEnvironment, records: int) -> Stream:
@@ -167,8 +192,12 @@ PROGRAMS: dict[str, Callable[[StreamExecutionEnvironment, int], Stream]] = {
     SESSIONS: sessions,
     JOIN: interval_join,
     LOGINS: logins,
+    AS_THEY_COME: as_they_come,
     WORDS: word_count,
     **{name: partial(nexmark, name) for name in QUERIES},
 }
-SOURCES = {JOIN: 2}
-"""How many sources share a batch, where there is more than one."""
+
+
+def sharing(what: str, subtasks: int) -> int:
+    """How many subtasks of sources share a batch."""
+    return {JOIN: 2 * subtasks, AS_THEY_COME: 1}.get(what, subtasks)

@@ -11,11 +11,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from benchmarks.events import (
+    AS_THEY_COME,
     IN_A_ROW,
     JOIN,
     LINE_WORDS,
     LOGIN_SEED,
-    LOGINS,
     SESSIONS,
     SHAPES,
     SLIDING,
@@ -103,8 +103,10 @@ class Failures(StatefulProcessor):
         self.failures.update((failures,))
 
 
-def logins(spark: SparkSession, batch: int) -> DataFrame:
-    given = _events(spark, SHAPES[LOGINS].keys, batch).selectExpr("key", "at", f"{succeeded_sql('index')} AS fine")
+def as_they_come(spark: SparkSession, batch: int) -> DataFrame:
+    given = _events(spark, SHAPES[AS_THEY_COME].keys, batch).selectExpr(
+        "key", "at", f"{succeeded_sql('index')} AS fine"
+    )
     grouped = given.groupBy("key")
     return grouped.transformWithState(Failures(), "key bigint, value bigint, at bigint", "append", "none")
 
@@ -124,7 +126,7 @@ QUERIES: dict[str, Callable[[SparkSession, int], DataFrame]] = {
     SLIDING: sliding,
     SESSIONS: sessions,
     JOIN: interval_join,
-    LOGINS: logins,
+    AS_THEY_COME: as_they_come,
     WORDS: word_count,
 }
 MODES = {WORDS: "update"}

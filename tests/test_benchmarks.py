@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks import events, job_files, plots, report
-from benchmarks.events import JOIN, LOGINS, SESSIONS, SLIDING, TUMBLING, WORDS
+from benchmarks.events import AS_THEY_COME, JOIN, LOGINS, SESSIONS, SLIDING, TUMBLING, WORDS
 from benchmarks.jobs import JOBS
 from benchmarks.model import Job, Outcome, Ref, Requirement, Trial
 from benchmarks.nexmark.oracle import LOOPS
@@ -18,7 +18,15 @@ from benchmarks.schedule import Measured
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing import collect, local_job
 
-SIZES = {TUMBLING: 13_000, SLIDING: 20_000, SESSIONS: 8_000, JOIN: 20_000, LOGINS: 20_000, WORDS: 500}
+SIZES = {
+    TUMBLING: 13_000,
+    SLIDING: 20_000,
+    SESSIONS: 8_000,
+    JOIN: 20_000,
+    LOGINS: 20_000,
+    AS_THEY_COME: 20_000,
+    WORDS: 500,
+}
 
 
 def answered(what: str, records: int, batches: Sequence[int], parallelism: int) -> Any:

@@ -278,10 +278,9 @@ class KeyedProcessOperator(KeyedOperator):
         stamps = iter(timestamps) if timestamps is not None else None
         immutable: frozenset[type] = IMMUTABLE
         plain: type = int
+        left, right = plain, plain
         try:
-            for value, key, page in zip(values, keys, pages, strict=False):
-                backend.key = key
-                backend.page = page
+            for value, backend.key, backend.page in zip(values, keys, pages, strict=False):
                 if stamps is not None:
                     context.stamp = stamp = next(stamps)
                 result = call(value, context)
@@ -294,8 +293,13 @@ class KeyedProcessOperator(KeyedOperator):
                         self.flush_main()
                         out, times = self._values, self._times
                     several = True
-                    # tuples of scalars, the commonest records, without a call; most items are of one class
+                    # tuples of scalars, the commonest records, without a call; above all pairs like the one before
                     if type(record) is tuple:
+                        if len(record) == 2 and type(record[0]) is left and type(record[1]) is right:
+                            out.append(record)
+                            if stamps is not None:
+                                times.append(stamp)
+                            continue
                         for item in record:
                             if type(item) is not plain:
                                 if type(item) not in immutable:
@@ -303,6 +307,8 @@ class KeyedProcessOperator(KeyedOperator):
                                     break
                                 plain = type(item)
                         else:
+                            if len(record) == 2:
+                                left, right = type(record[0]), type(record[1])
                             out.append(record)
                             if stamps is not None:
                                 times.append(stamp)

@@ -1,4 +1,4 @@
-"""How hard property tests try: `make check` takes a quarter of the examples, `thorough` twenty times as many."""
+"""How hard property tests try: `make check` takes a tenth of the examples, `thorough` twenty times as many."""
 
 import os
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any
 __all__ = ["PROFILE", "examples", "some"]
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
-_SHARES = {"check": 0.25, "default": 1.0, "thorough": 20.0}
+_SHARES = {"check": 0.1, "default": 1.0, "thorough": 20.0}
 
 
 def examples(number: int) -> int:

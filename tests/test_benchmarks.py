@@ -17,6 +17,7 @@ from benchmarks.penstock_events import PROGRAMS
 from benchmarks.schedule import Measured
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing import collect, local_job
+from tests.effort import some
 
 SIZES = {
     TUMBLING: 13_000,
@@ -37,7 +38,7 @@ def answered(what: str, records: int, batches: Sequence[int], parallelism: int) 
     return events.answer_of(job.results.get("found", ()), events.cut_of(what, records))
 
 
-@pytest.mark.parametrize("what", SIZES)
+@pytest.mark.parametrize("what", some(list(SIZES), 3))
 def test_event_time_jobs(what: str) -> None:
     """W1, W4, W8, C2: windows, an interval join and a pattern over thousands of keys."""
     found = answered(what, SIZES[what], [3_000, 5_000], 2)
@@ -45,7 +46,7 @@ def test_event_time_jobs(what: str) -> None:
     assert found.emitted > 5
 
 
-@pytest.mark.parametrize("query", LOOPS)
+@pytest.mark.parametrize("query", some(list(LOOPS), 3))
 def test_nexmark(query: str) -> None:
     """P4: each query, in batches of different sizes, on two subtasks."""
     found = answered(query, 25_000, [1_000, 9_000], 2)

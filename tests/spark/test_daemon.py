@@ -46,6 +46,7 @@ def test_another_program_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert program.gc is gc
 
 
+@pytest.mark.process
 def test_nothing_that_is_imported_before_workers_are_forked_starts_threads() -> None:
     """A fork copies one thread only; whatever the others held stays locked in the workers."""
     look = f"import os, {', '.join(PRELOADED)}; print(len(os.listdir('/proc/self/task')))"

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pyarrow as pa
+import pytest
 
 from penstock.runtime.chunk import DATA, ChunkRow
 from penstock.spark.labels import labels
@@ -26,6 +27,7 @@ def test_rows_come_out_as_they_went_in() -> None:
     assert [row._replace(partition=0) for row in ROWS] == list(from_arrow([batch], 0))
 
 
+@pytest.mark.process
 def test_a_bounded_job_does_not_wait_for_pandas() -> None:
     """P2: to import it takes a third of a second of the time to the first result."""
     look = """

@@ -20,17 +20,17 @@ SPLITS = [(), (1,) * 60, (2, 1, 3, 0, 5)]
 @pytest.mark.parametrize("parallelism", some([1, 2, 4], 1))
 def test_in_the_local_host_for_every_split_into_batches(case: Transcript, parallelism: int) -> None:
     """P11: whatever the batches and the parallelism."""
-    for split in SPLITS:
+    for split in some(SPLITS, 2):
         assert run_local(case, parallelism, split) == []
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", some(CASES, 60), ids=lambda case: case.name)
 def test_restarted_after_every_batch(case: Transcript) -> None:
     """F1, S4: state, timers and clocks are as they were."""
     assert run_local(case, 2, SPLITS[1], restart_every_batch=True) == []
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", some(CASES, 60), ids=lambda case: case.name)
 def test_with_hardly_any_memory(case: Transcript) -> None:
     """S6: every page is split and pushed out as soon as may be."""
     tiny = RuntimeSettings(

@@ -59,6 +59,13 @@ def of_other(peer: str, third: int, quick: bool) -> Size:
     return Size(0, counted + 1, third) if peer == PATHWAY else Size(1, counted, third)
 
 
+def _described(what: str) -> str:
+    """How many records come in a batch, and how many in all to peers that have no batches."""
+    streams = {peer: size for peer, size in _sizes(what, quick=False).items() if peer in FLINKS + OTHERS}
+    totals = [f"{peer} {(size.warmup + size.counted) * size.batch:,}" for peer, size in streams.items()]
+    return f"{what} {BATCH[what]:,} a batch, {', '.join(totals)} in all"
+
+
 def _trials(whats: tuple[str, ...], quick: bool) -> list[Trial]:
     return [_trial(what, peer, size) for what in whats for peer, size in _sizes(what, quick).items()]
 
@@ -86,10 +93,7 @@ def ahead_of(whom: str, case: str, peers: tuple[str, ...], bound: float) -> Requ
 
 
 def _job(name: str, title: str, whats: tuple[str, ...], *notes: str) -> Job:
-    sizes = "; ".join(
-        f"{what} {BATCH[what]:,} a batch, PyFlink {3 * FLINK[what]:,}, Bytewax and Pathway {3 * OTHER[what]:,} in all"
-        for what in whats
-    )
+    sizes = "; ".join(map(_described, whats))
     measured = (
         f"Records: {sizes}. Penstock and Spark: batch size by the median time of a batch, after warm-up batches, every "
         "batch a durable checkpoint. PyFlink keeps nothing durable and reads fewer records: its rate is how far event "

@@ -7,10 +7,10 @@ from functools import cache, partial
 
 from benchmarks import events
 from benchmarks.events import WORDS
-from benchmarks.job_events import FLINKS, Size, ahead_of, of_other
+from benchmarks.job_events import FLINKS, OTHERS, Size, ahead_of, of_other
 from benchmarks.model import RATE, Job, Ref, Requirement, Trial
 from benchmarks.params import EventParams
-from benchmarks.peers import BYTEWAX, LOOP, PATHWAY, PENSTOCK, SPARK_SQL
+from benchmarks.peers import LOOP, PATHWAY, PENSTOCK, SPARK_SQL
 
 BATCH, FLINK_PART, OTHER_PART = 40_000, 3_000, 20_000
 STEADY, ONE, BOUNDED = "durable, 2 subtasks", "durable, 1 subtask", "nothing durable, 2 subtasks"
@@ -19,7 +19,7 @@ STEADY, ONE, BOUNDED = "durable, 2 subtasks", "durable, 1 subtask", "nothing dur
 def _trials(quick: bool) -> list[Trial]:
     ours = Size(2, 2, BATCH) if quick else Size(3, 5, BATCH)
     theirs = Size(1, 1, FLINK_PART) if quick else Size(1, 2, FLINK_PART)
-    others = {peer: of_other(peer, OTHER_PART, quick) for peer in (BYTEWAX, PATHWAY)}
+    others = {peer: of_other(peer, OTHER_PART, quick) for peer in OTHERS}
     peers = {PENSTOCK: ours, SPARK_SQL: ours, **dict.fromkeys(FLINKS, theirs), **others, LOOP: ours}
     return [
         *(_trial(STEADY, peer, size) for peer, size in peers.items()),
@@ -52,7 +52,7 @@ WORD_COUNT = Job(
     trials=_trials,
     requirements=(
         ahead_of("PyFlink (the better mode)", STEADY, FLINKS, 10),
-        ahead_of("the better of Bytewax and Pathway", STEADY, (BYTEWAX, PATHWAY), 1),
+        ahead_of("the better of Bytewax and Pathway", STEADY, OTHERS, 1),
         _bound("a second subtask is worth at least half a first", _OURS, (Ref(ONE, PENSTOCK, RATE),), 1.5),
         _bound("durability costs at most half of the speed", _OURS, (Ref(BOUNDED, PENSTOCK, RATE),), 0.5),
     ),

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ __all__ = [
     "jvm_of",
     "kill",
     "python_workers",
+    "send",
     "wait_for",
     "wait_gone",
 ]
@@ -96,6 +97,13 @@ def kill(process: Process) -> None:
     if alive(process):
         with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGKILL)
+
+
+def send(pids: Iterable[int], signal_number: signal.Signals) -> None:
+    """A signal to those that are still there."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal_number)
 
 
 def end_when_told() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -16,7 +17,18 @@ from typing import IO
 from tests.kill.found import Class, Found, autopsy, inspect, last_committed
 from tests.kill.job import JobOptions
 from tests.kill.moments import PAUSES, Aim, Moment
-from tests.kill.processes import Process, alive, below, executors, jvm_of, kill, python_workers, wait_for, wait_gone
+from tests.kill.processes import (
+    Process,
+    alive,
+    below,
+    executors,
+    jvm_of,
+    kill,
+    python_workers,
+    send,
+    wait_for,
+    wait_gone,
+)
 
 __all__ = ["QUICK_JVM", "ROOT", "Kill", "KilledJob", "Target", "pause_for"]
 
@@ -185,13 +197,24 @@ class KilledJob:
             wait_for(lambda: aim.reached or not self.running, 30.0, 0.005)
             time.sleep(chance.uniform(0.0, 0.1))
 
-    def wait_for(self, kind: Class, chance: random.Random) -> bool:
-        """Wait until a batch is found in this state, and a little longer."""
-        came = wait_for(lambda: inspect(self.options).kind is kind or not self.running, 60.0, 0.005)
-        time.sleep(chance.uniform(0.0, 0.1))
-        return came and self.running
+    def freeze(self, kind: Class) -> tuple[Found, list[int]]:
+        """Stop the driver and all its descendants with a batch in this state: what is found, and who sleeps.
 
-    def processes(self) -> list[int]:
+        The state may be gone by the time that the last of them is stopped; then they go on, until the next time.
+        """
+        deadline = time.monotonic() + PATIENCE
+        while self.running and time.monotonic() < deadline:
+            if inspect(self.options).kind is kind:
+                sleepers = self._processes()
+                send(sleepers, signal.SIGSTOP)
+                found = autopsy(self.options)
+                if found.kind is kind:
+                    return found, sleepers
+                send(sleepers, signal.SIGCONT)
+            time.sleep(0.005)
+        raise AssertionError(f"no batch was found with its {kind}\n{self.log()}")
+
+    def _processes(self) -> list[int]:
         """The driver and all its descendants."""
         driver = self._running().pid
         return [driver, *(p.pid for p in below(driver))]

@@ -7,7 +7,6 @@ times and more.
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 from collections.abc import Iterator
@@ -15,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.kill.found import Class, inspect
+from tests.kill.found import Class
 from tests.kill.job import JobOptions
 from tests.kill.moments import Moment
 from tests.kill.oracle import check, partial_matches
+from tests.kill.processes import send
 from tests.kill.run import KilledJob, pause_for
 from tests.postgres.server import USER, postgres_server
 
@@ -60,22 +60,17 @@ def test_dead_drivers_dead_workers_and_functions_that_fail(job: KilledJob, chanc
     assert all(kill is not None and kill.counts for kill in kills)
 
 
-def test_a_driver_thought_dead_that_wakes_up_changes_nothing(tmp_path: Path, chance: random.Random) -> None:
+def test_a_driver_thought_dead_that_wakes_up_changes_nothing(tmp_path: Path) -> None:
     """F1, F10: it is stopped with a batch done but not committed, and wakes up after its successor has gone on."""
     options = JobOptions(str(tmp_path), records=1_200, deterministic=False)
     first, successor = KilledJob(options), KilledJob(options)
     try:
         first.start(pause_for(Class.C))
         assert first.wait_for_batches(1)
-        assert first.wait_for(Class.C, chance)
-        sleepers = first.processes()
-        for pid in sleepers:
-            os.kill(pid, signal.SIGSTOP)
-        found = inspect(options)
+        found, sleepers = first.freeze(Class.C)
         successor.start()
         successor.wait_for_batches(1)
-        for pid in sleepers:
-            os.kill(pid, signal.SIGCONT)
+        send(sleepers, signal.SIGCONT)
         successor.finish()
         said = first.give_up()
     finally:

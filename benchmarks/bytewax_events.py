@@ -9,12 +9,14 @@ from __future__ import annotations
 import operator
 from collections import deque
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import bytewax.operators as op
 from bytewax.operators import windowing
 
+from benchmarks.bytewax_nexmark import NEXMARK
+from benchmarks.bytewax_windows import EPOCH, counted_sessions, counts, gathered_counts, moment, since_epoch_ms
 from benchmarks.events import (
     AS_THEY_COME,
     IN_A_ROW,
@@ -33,16 +35,8 @@ from benchmarks.events import (
     session_value,
 )
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-NO_WAIT = timedelta(0)
-
 Item = tuple[str, Any]
 Sides = tuple[deque[int], deque[int]]
-
-
-def moment(at_ms: int) -> datetime:
-    """Event time as Bytewax's windows want it."""
-    return EPOCH + timedelta(milliseconds=at_ms)
 
 
 def items(what: str, records: int) -> list[Item]:
@@ -58,38 +52,14 @@ def items(what: str, records: int) -> list[Item]:
     return [(str(key), moment(at)) for key, at in events]
 
 
-def _clock(at: Callable[[Any], datetime], wait: timedelta = NO_WAIT) -> Any:
-    return windowing.EventClock(ts_getter=at, wait_for_system_duration=wait)
-
-
-def _counts(stream: Any, windower: Any) -> Any:
-    """(key, (number of the window, count))."""
-    clock = _clock(lambda value: value)
-    return windowing.fold_window(
-        "count", stream, clock, windower, lambda: 0, lambda count, _: count + 1, operator.add, ordered=False
-    ).down
-
-
 def tumbling(stream: Any) -> Any:
     size = SHAPES[TUMBLING].size_ms
-    counts = _counts(stream, windowing.TumblingWindower(length=timedelta(milliseconds=size), align_to=EPOCH))
-    return op.map("end", counts, lambda found: (int(found[0]), found[1][1], (found[1][0] + 1) * size))
+    found = counts(stream, windowing.TumblingWindower(length=timedelta(milliseconds=size), align_to=EPOCH))
+    return op.map("end", found, lambda item: (int(item[0]), item[1][1], (item[1][0] + 1) * size))
 
 
 def sliding(stream: Any) -> Any:
-    """Counts of a window come when their keys go on, hence at different moments: the second stage waits for an hour."""
-    size, slide = SHAPES[SLIDING].size_ms, SHAPES[SLIDING].slide_ms
-    every = timedelta(milliseconds=slide)
-    counts = _counts(stream, windowing.SlidingWindower(timedelta(milliseconds=size), every, EPOCH))
-    ended = op.map("end", counts, lambda found: ("", (int(found[0]), found[1][1], found[1][0] * slide + size)))
-    gathered = windowing.collect_window(
-        "gather",
-        ended,
-        _clock(lambda count: moment(count[2]), timedelta(hours=1)),
-        windowing.TumblingWindower(length=every, align_to=EPOCH),
-        ordered=False,
-    ).down
-    return op.flat_map("top", gathered, lambda found: _top(found[1][1]))
+    return gathered_counts(stream, SHAPES[SLIDING].size_ms, SHAPES[SLIDING].slide_ms, _top)
 
 
 def _top(counts: list[Emitted]) -> list[Emitted]:
@@ -97,30 +67,13 @@ def _top(counts: list[Emitted]) -> list[Emitted]:
 
 
 def sessions(stream: Any) -> Any:
-    gap = SHAPES[SESSIONS].size_ms
-    windower = windowing.SessionWindower(gap=timedelta(milliseconds=gap))
-    clock = _clock(lambda value: value)
-    found = windowing.fold_window("session", stream, clock, windower, lambda: None, _longer, _both, ordered=False).down
-    return op.map("end", found, lambda item: _session(int(item[0]), *item[1][1]))
-
-
-Session = tuple[datetime, datetime, int]
-
-
-def _longer(session: Session | None, at: datetime) -> Session:
-    return _both(session, (at, at, 1))
-
-
-def _both(one: Session | None, other: Session | None) -> Session:
-    if one is None or other is None:
-        return one or other  # type: ignore[return-value]
-    return min(one[0], other[0]), max(one[1], other[1]), one[2] + other[2]
+    found = counted_sessions(stream, SHAPES[SESSIONS].size_ms)
+    return op.map("end", found, lambda item: _session(int(item[0]), *item[1]))
 
 
 def _session(key: int, first: datetime, last: datetime, count: int) -> Emitted:
-    start, end = ((at - EPOCH) // timedelta(milliseconds=1) for at in (first, last))
-    end += SHAPES[SESSIONS].size_ms
-    return key, session_value(start, end, count), end
+    end = since_epoch_ms(last) + SHAPES[SESSIONS].size_ms
+    return key, session_value(since_epoch_ms(first), end, count), end
 
 
 def interval_join(stream: Any) -> Any:
@@ -161,4 +114,5 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     JOIN: interval_join,
     AS_THEY_COME: as_they_come,
     WORDS: word_count,
+    **NEXMARK,
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from benchmarks.inputs import Answer, checksum_of, record
@@ -36,13 +36,14 @@ def json_line(index: int) -> str:
 LINES: dict[str, Callable[[int], str]] = {CSV: csv_line, JSON: json_line}
 
 
-def file_of(kind: str, records: int, folder: Path) -> Path:
-    """A file of so many records; made if it is not there yet, and kept."""
-    path = folder / f"{records}.{kind}"
+def file_of(kind: str, records: int, folder: Path, header: str = "") -> Path:
+    """A file of so many records, after a line with a header if there is one; made if it is not there yet, and kept."""
+    path = folder / f"{records}{'-headed' if header else ''}.{kind}"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}")
         with part.open("w", encoding="ascii") as file:
+            file.write(header)
             for first in range(0, records, _CHUNK):
                 file.writelines(map(LINES[kind], range(first, min(records, first + _CHUNK))))
         part.rename(path)
@@ -54,7 +55,11 @@ def summed(pairs: Iterator[tuple[int, int]]) -> Answer:
     sums: dict[int, int] = {}
     for key, value in pairs:
         sums[key] = sums.get(key, 0) + value
-    return Answer(len(sums), checksum_of(sums.items()))
+    return answer_of(sums.items())
+
+
+def answer_of(sums: Collection[tuple[int, int]]) -> Answer:
+    return Answer(len(sums), checksum_of(sums))
 
 
 def read_csv(path: str) -> Iterator[tuple[int, int]]:

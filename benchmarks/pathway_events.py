@@ -5,7 +5,7 @@ Three failures in a row are not among them: Pathway's reducers are not promised 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pathway as pw
@@ -24,8 +24,8 @@ from benchmarks.events import (
     ranked,
     session_value,
 )
-
-COMMIT_MS = 500
+from benchmarks.pathway_nexmark import NEXMARK
+from benchmarks.pathway_source import read
 
 
 class Event(pw.Schema):  # type: ignore[misc]
@@ -35,23 +35,6 @@ class Event(pw.Schema):  # type: ignore[misc]
 
 class Word(pw.Schema):  # type: ignore[misc]
     word: str
-
-
-class Made(pw.io.python.ConnectorSubject):  # type: ignore[misc]
-    """Makes the rows, as part of the job."""
-
-    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
-        super().__init__()
-        self.rows = rows
-
-    def run(self) -> None:
-        for row in self.rows:
-            self.next(**row)
-
-
-def read(rows: Iterable[dict[str, Any]], schema: Any) -> Any:
-    """A table of rows that are made while the job runs."""
-    return pw.io.python.read(Made(rows), schema=schema, autocommit_duration_ms=COMMIT_MS)
 
 
 def _events(what: str, indices: range) -> Any:
@@ -117,4 +100,5 @@ PROGRAMS: dict[str, Callable[[int], Any]] = {
     SESSIONS: sessions,
     JOIN: interval_join,
     WORDS: word_count,
+    **NEXMARK,
 }

@@ -1,4 +1,4 @@
-"""Bytewax: one worker, no recovery store, input in memory before the clock starts.
+"""Bytewax: one worker, no recovery store, input in memory before the clock starts (except Nexmark's).
 
 Keys are strings, because Bytewax takes no others; the source gives them so, and that costs nothing here.
 """
@@ -6,44 +6,63 @@ Keys are strings, because Bytewax takes no others; the source gives them so, and
 from __future__ import annotations
 
 import gc
+import json
+import operator
+from collections.abc import Callable
 from importlib.metadata import version
 from time import perf_counter
 from typing import Any
 
 import bytewax.operators as op
+from bytewax.connectors.files import FileSource
 from bytewax.dataflow import Dataflow
 from bytewax.inputs import DynamicSource, StatelessSourcePartition
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
-from bytewax.testing import run_main
+from bytewax.testing import TestingSink, run_main
 
 from benchmarks import bytewax_events, events
 from benchmarks.bytewax_events import Item
+from benchmarks.bytewax_nexmark import NEXMARK
+from benchmarks.envs import DATA
+from benchmarks.files import CSV, JSON, answer_of, file_of
 from benchmarks.inputs import NOTHING, Answer, checksum_of, records
 from benchmarks.model import RATE, Outcome
-from benchmarks.params import EventParams, SumParams
+from benchmarks.nexmark.generator import event
+from benchmarks.params import EventParams, FileParams, SumParams
 from benchmarks.worker import EVENT_JOBS, serve
 
 STEP = 1_000
 VERSIONS = {"bytewax": version("bytewax")}
 
 
-class Given(DynamicSource[Item], StatelessSourcePartition[Item]):
-    """Hands out a list to the one worker, a step at a time; notes when the warm-up was over."""
+class Given(DynamicSource[Any], StatelessSourcePartition[Any]):
+    """Hands out the first so many items to the one worker, a step at a time; notes when the warm-up was over."""
 
-    def __init__(self, items: list[Item], warmup: int = 0) -> None:
-        self.items, self.at, self.warmup = items, 0, warmup
-        self.begun = 0.0
+    def __init__(self, count: int, between: Callable[[int, int], list[Any]], warmup: int = 0) -> None:
+        self.count, self.between, self.warmup = count, between, warmup
+        self.at, self.begun = 0, 0.0
 
     def build(self, step_id: str, worker_index: int, worker_count: int) -> Given:
         return self
 
-    def next_batch(self) -> list[Item]:
-        if self.at >= len(self.items):
+    def next_batch(self) -> list[Any]:
+        if self.at >= self.count:
             raise StopIteration
         if not self.begun and self.at >= self.warmup:
             self.begun = perf_counter()
-        start, self.at = self.at, self.at + STEP
-        return self.items[start : self.at]
+        start, self.at = self.at, min(self.count, self.at + STEP)
+        return self.between(start, self.at)
+
+
+def given(items: list[Item], warmup: int = 0) -> Given:
+    """A list that is there before the clock starts."""
+    gc.freeze()
+    return Given(len(items), lambda start, stop: items[start:stop], warmup)
+
+
+def made(params: EventParams) -> Given:
+    """The events of Nexmark, made as part of the job, as for everybody."""
+    return Given(params.records, lambda start, stop: list(map(event, range(start, stop))), params.warmup)
 
 
 class Consumer(DynamicSink[Item], StatelessSinkPartition[Item]):
@@ -73,10 +92,9 @@ def add(total: int | None, value: int) -> tuple[int, int]:
 def running_sum(params: SumParams) -> Outcome:
     """Records after the warm-up by the time they took to arrive."""
     items = [(str(key), value) for key, value in records(0, params.records, params.keys)]
-    gc.freeze()
     consumer = Consumer(params.warmup)
     flow = Dataflow("running_sum")
-    stream: Any = op.input("given", flow, Given(items))
+    stream: Any = op.input("given", flow, given(items))
     op.output("consumer", op.stateful_map("sum", stream, add), consumer)
     run_main(flow)
     assert consumer.begun is not None
@@ -100,16 +118,40 @@ class Total(DynamicSink[Any], StatelessSinkPartition[Any]):
 
 def event_time(params: EventParams) -> Outcome:
     """Records after the warm-up by the time from when the source had handed it out to the end of everything."""
-    given = Given(bytewax_events.items(params.what, params.records), params.warmup)
-    gc.freeze()
+    in_list = params.what not in NEXMARK
+    source = given(bytewax_events.items(params.what, params.records), params.warmup) if in_list else made(params)
     total = Total(events.cut_of(params.what, params.records))
     flow = Dataflow("event_time")
-    stream: Any = op.input("given", flow, given)
+    stream: Any = op.input("given", flow, source)
     op.output("total", bytewax_events.PROGRAMS[params.what](stream), total)
     run_main(flow)
-    rate = (params.records - params.warmup) / (perf_counter() - given.begun)
+    rate = (params.records - params.warmup) / (perf_counter() - source.begun)
     return Outcome({RATE: rate}, total.answer, versions=VERSIONS)
 
 
+PAIRS: dict[str, Callable[[str], Item]] = {
+    CSV: lambda line: _pair(*line.split(",", 3)[1:3]),
+    JSON: lambda line: _pair(*operator.itemgetter("key", "value")(json.loads(line))),
+}
+
+
+def _pair(key: str | int, value: str | int) -> Item:
+    return str(key), int(value)
+
+
+def of_file(params: FileParams) -> Outcome:
+    """Lines that Python parses; the whole time."""
+    path = file_of(params.kind, params.records, DATA)
+    found: list[Item] = []
+    flow = Dataflow("of_file")
+    lines: Any = op.input("lines", flow, FileSource(path, batch_size=STEP, get_fs_id=lambda _: "here"))
+    sums = op.fold_final("sum", op.map("pair", lines, PAIRS[params.kind]), int, operator.add)
+    op.output("found", sums, TestingSink(found))
+    started = perf_counter()
+    run_main(flow)
+    rate = params.records / (perf_counter() - started)
+    return Outcome({RATE: rate}, answer_of([(int(key), total) for key, total in found]), versions=VERSIONS)
+
+
 if __name__ == "__main__":
-    serve({"running-sum": running_sum, **dict.fromkeys(EVENT_JOBS, event_time)})
+    serve({"running-sum": running_sum, "files": of_file, **dict.fromkeys(EVENT_JOBS, event_time)})

@@ -12,11 +12,16 @@ from typing import Any
 import pathway as pw
 
 from benchmarks import events
-from benchmarks.inputs import Answer, checksum_of, record
+from benchmarks.envs import DATA
+from benchmarks.files import CSV, JSON, answer_of, file_of
+from benchmarks.inputs import Answer, record
 from benchmarks.model import RATE, Outcome
-from benchmarks.params import EventParams, SumParams
-from benchmarks.pathway_events import PROGRAMS, read
+from benchmarks.params import EventParams, FileParams, SumParams
+from benchmarks.pathway_events import PROGRAMS
+from benchmarks.pathway_source import read
 from benchmarks.worker import EVENT_JOBS, serve
+
+HEADER = "id,key,value,text\n"
 
 
 class Pair(pw.Schema):  # type: ignore[misc]
@@ -27,15 +32,28 @@ class Pair(pw.Schema):  # type: ignore[misc]
 def running_sum(params: SumParams) -> Outcome:
     pairs = (record(index, params.keys) for index in range(params.records))
     given = read(({"key": key, "value": value} for key, value in pairs), Pair)
-    sums = given.groupby(pw.this.key).reduce(pw.this.key, total=pw.reducers.sum(pw.this.value))
-    rate, rows = _ended(sums, params.records)
-    return _outcome(rate, Answer(len(rows), checksum_of((row["key"], row["total"]) for row in rows)))
+    rate, rows = _ended(_sums(given), params.records)
+    return _outcome(rate, answer_of([(row["key"], row["total"]) for row in rows]))
 
 
 def event_time(params: EventParams) -> Outcome:
     rate, rows = _ended(PROGRAMS[params.what](params.records), params.records)
     emitted = ((row["key"], row["value"], row["at"]) for row in rows)
     return _outcome(rate, events.answer_of(emitted, events.cut_of(params.what, params.records)))
+
+
+def of_file(params: FileParams) -> Outcome:
+    """The native readers."""
+    if params.kind == CSV:
+        given = pw.io.csv.read(file_of(CSV, params.records, DATA, HEADER), schema=Pair, mode="static")
+    else:
+        given = pw.io.jsonlines.read(file_of(JSON, params.records, DATA), schema=Pair, mode="static")
+    rate, rows = _ended(_sums(given), params.records)
+    return _outcome(rate, answer_of([(row["key"], row["total"]) for row in rows]))
+
+
+def _sums(given: Any) -> Any:
+    return given.groupby(pw.this.key).reduce(pw.this.key, total=pw.reducers.sum(pw.this.value))
 
 
 def _ended(table: Any, records: int) -> tuple[float, list[dict[str, int]]]:
@@ -59,4 +77,4 @@ def _outcome(rate: float, answer: Answer) -> Outcome:
 
 
 if __name__ == "__main__":
-    serve({"running-sum": running_sum, **dict.fromkeys(EVENT_JOBS, event_time)})
+    serve({"running-sum": running_sum, "files": of_file, **dict.fromkeys(EVENT_JOBS, event_time)})

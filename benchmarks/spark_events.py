@@ -31,7 +31,8 @@ from benchmarks.events import (
 from benchmarks.inputs import Answer, key_sql
 from benchmarks.model import RATE, Outcome
 from benchmarks.params import EventParams
-from benchmarks.spark_query import indices, run_batches, session, versions
+from benchmarks.spark_nexmark import NEXMARK
+from benchmarks.spark_query import indices, milliseconds, run_batches, session, versions
 
 AFTER = 4
 """Batches that are run after the last that counts, so that everything up to the cut is emitted."""
@@ -46,20 +47,16 @@ def _events(spark: SparkSession, keys: int, batch: int, index: str = "index") ->
     return frame.withColumn("time", F.expr("timestamp_millis(at)")).withWatermark("time", "0 seconds")
 
 
-def _ms(milliseconds: int) -> str:
-    return f"{milliseconds} milliseconds"
-
-
 def tumbling(spark: SparkSession, batch: int) -> DataFrame:
     shape = SHAPES[TUMBLING]
-    counts = _events(spark, shape.keys, batch).groupBy(F.window("time", _ms(shape.size_ms)), "key").count()
+    counts = _events(spark, shape.keys, batch).groupBy(F.window("time", milliseconds(shape.size_ms)), "key").count()
     return counts.selectExpr("key", "count AS value", f"{_MS.format('window.end')} AS at")
 
 
 def sliding(spark: SparkSession, batch: int) -> DataFrame:
     """Two aggregations in a row: counts, then the first of each window."""
     shape = SHAPES[SLIDING]
-    windows = F.window("time", _ms(shape.size_ms), _ms(shape.slide_ms))
+    windows = F.window("time", milliseconds(shape.size_ms), milliseconds(shape.slide_ms))
     counts = _events(spark, shape.keys, batch).groupBy(windows, "key").count()
     best = counts.groupBy("window").agg(F.expr("collect_list(named_struct('less', -count, 'key', key)) AS found"))
     first = best.selectExpr(f"explode(slice(array_sort(found), 1, {TOP})) AS one", "window")
@@ -68,7 +65,7 @@ def sliding(spark: SparkSession, batch: int) -> DataFrame:
 
 def sessions(spark: SparkSession, batch: int) -> DataFrame:
     shape = SHAPES[SESSIONS]
-    gap = F.session_window("time", _ms(shape.size_ms))
+    gap = F.session_window("time", milliseconds(shape.size_ms))
     counts = _events(spark, shape.keys, batch).groupBy(gap, "key").count()
     start, end = _MS.format("session_window.start"), _MS.format("session_window.end")
     return counts.selectExpr("key", f"({end} - {start}) * 1024L + count AS value", f"{end} AS at")
@@ -128,6 +125,7 @@ QUERIES: dict[str, Callable[[SparkSession, int], DataFrame]] = {
     JOIN: interval_join,
     AS_THEY_COME: as_they_come,
     WORDS: word_count,
+    **NEXMARK,
 }
 MODES = {WORDS: "update"}
 

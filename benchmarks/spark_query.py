@@ -64,6 +64,11 @@ def indices(spark: SparkSession, batch_records: int) -> DataFrame:
     return frame.selectExpr("value AS index")
 
 
+def milliseconds(count: int) -> str:
+    """An interval as Spark's window functions take it."""
+    return f"{count} milliseconds"
+
+
 def keyed(indexed: DataFrame, keys: int) -> DataFrame:
     """The records of `benchmarks.inputs` as columns ``key`` and ``value``."""
     return indexed.selectExpr(f"{key_sql('index', keys)} AS key").selectExpr("key", f"{value_sql('key')} AS value")

@@ -28,7 +28,6 @@ from benchmarks.events import (
     WORDS,
     Emitted,
     event,
-    line,
     login,
     numbered,
     ranked,
@@ -41,8 +40,6 @@ Sides = tuple[deque[int], deque[int]]
 
 def items(what: str, records: int) -> list[Item]:
     """The whole input: (key, moment) for windows, and what the other jobs need."""
-    if what == WORDS:
-        return [line(index) for index in range(records)]
     keys = SHAPES[what].keys
     if what == AS_THEY_COME:
         return [(str(user), (fine, at)) for user, fine, at in (login(index, keys) for index in range(records))]

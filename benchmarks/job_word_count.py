@@ -59,8 +59,9 @@ WORD_COUNT = Job(
     notes=(
         f"A record is a line of {events.LINE_WORDS} words out of {events.VOCABULARY:,}; {BATCH:,} lines in a batch, "
         f"{3 * FLINK_PART:,} in all for PyFlink, {3 * OTHER_PART:,} for Bytewax and Pathway, which keep nothing "
-        "durable. Everyone emits one count for each word, Spark's SQL one for each word that a batch touched, Pathway "
-        "what has changed every half second. Nothing durable: Penstock's bounded host, one job over all lines, its "
-        "whole running time after a first job over a tenth of them.",
+        "durable. Lines are made as part of the job, for Spark's SQL in the JVM. Everyone emits one count for each "
+        "word, Spark's SQL one for each word that a batch touched, Pathway what has changed every half second. Nothing "
+        "durable: Penstock's bounded host, one job over all lines, its whole running time after a first job over a "
+        "tenth of them.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Bytewax: one worker, no recovery store, input in memory before the clock starts (except Nexmark's).
+"""Bytewax: one worker, no recovery store, input in memory before the clock starts, unless it takes long to make.
 
 Keys are strings, because Bytewax takes no others; the source gives them so, and that costs nothing here.
 """
@@ -24,6 +24,7 @@ from benchmarks import bytewax_events, events
 from benchmarks.bytewax_events import Item
 from benchmarks.bytewax_nexmark import NEXMARK
 from benchmarks.envs import DATA
+from benchmarks.events import WORDS, line
 from benchmarks.files import CSV, JSON, answer_of, file_of
 from benchmarks.inputs import NOTHING, Answer, checksum_of, records
 from benchmarks.model import RATE, Outcome
@@ -61,8 +62,9 @@ def given(items: list[Item], warmup: int = 0) -> Given:
 
 
 def made(params: EventParams) -> Given:
-    """The events of Nexmark, made as part of the job, as for everybody."""
-    return Given(params.records, lambda start, stop: list(map(event, range(start, stop))), params.warmup)
+    """Lines of words and the events of Nexmark, which take long to make: as part of the job, as for everybody."""
+    make: Callable[[int], Any] = line if params.what == WORDS else event
+    return Given(params.records, lambda start, stop: list(map(make, range(start, stop))), params.warmup)
 
 
 class Consumer(DynamicSink[Item], StatelessSinkPartition[Item]):
@@ -118,8 +120,8 @@ class Total(DynamicSink[Any], StatelessSinkPartition[Any]):
 
 def event_time(params: EventParams) -> Outcome:
     """Records after the warm-up by the time from when the source had handed it out to the end of everything."""
-    in_list = params.what not in NEXMARK
-    source = given(bytewax_events.items(params.what, params.records), params.warmup) if in_list else made(params)
+    to_make = params.what == WORDS or params.what in NEXMARK
+    source = made(params) if to_make else given(bytewax_events.items(params.what, params.records), params.warmup)
     total = Total(events.cut_of(params.what, params.records))
     flow = Dataflow("event_time")
     stream: Any = op.input("given", flow, source)
@@ -130,8 +132,8 @@ def event_time(params: EventParams) -> Outcome:
 
 
 PAIRS: dict[str, Callable[[str], Item]] = {
-    CSV: lambda line: _pair(*line.split(",", 3)[1:3]),
-    JSON: lambda line: _pair(*operator.itemgetter("key", "value")(json.loads(line))),
+    CSV: lambda text: _pair(*text.split(",", 3)[1:3]),
+    JSON: lambda text: _pair(*operator.itemgetter("key", "value")(json.loads(text))),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from penstock.core.functions import (
     ReduceFunction,
     RuntimeContext,
 )
+from penstock.core.rolling import RollingFunction
 from penstock.core.row import Row
 from penstock.core.specs import TransformSpec
 from penstock.core.state import ReducingStateDescriptor
@@ -75,7 +77,7 @@ class KeyedTransform(KeyedProcessFunction):
         return iterable
 
 
-class RollingReduce(KeyedProcessFunction):
+class RollingReduce(RollingFunction):
     """Updates and emits per record; the first record of a key is its own accumulator (O2)."""
 
     def __init__(self, function: Any) -> None:
@@ -89,6 +91,7 @@ class RollingReduce(KeyedProcessFunction):
             self._function.open(runtime_context)
         self._state = runtime_context.get_reducing_state(ReducingStateDescriptor("_reduce", self._call))
         self._batch = runtime_context.in_batch_mode()
+        self.rolled = None if self._batch else self._state
 
     def close(self) -> None:
         if isinstance(self._function, Function):
@@ -122,8 +125,18 @@ class Accumulate:
                 f"{operation}() takes the position (int) or name (str) of a field, got {type(position).__name__}"
             )
         self._operation, self._position = operation, position
+        self._sums, self._by = operation == "sum", operation.endswith("_by")
+        self._better = operator.lt if operation.startswith("min") else operator.gt
+        self._place = position if isinstance(position, int) and position >= 0 else None
 
     def __call__(self, kept: Any, value: Any) -> Any:
+        place = self._place
+        if type(kept) is tuple and type(value) is tuple and place is not None:
+            # the commonest records, without another call
+            old, new = kept[place], value[place]
+            if not self._sums and not self._better(new, old):
+                return kept
+            return value if self._by else (*kept[:place], old + new if self._sums else new, *kept[place + 1 :])
         if not isinstance(value, tuple | list | Row):
             if self._position != 0:
                 raise TypeError(
@@ -132,17 +145,14 @@ class Accumulate:
                 )
             return self._combined(kept, value)
         old, new = self._field(kept), self._field(value)
-        if self._operation.endswith("_by"):
+        if self._by:
             return value if self._better(new, old) else kept
         return self._with_field(kept, self._combined(old, new))
 
     def _combined(self, old: Any, new: Any) -> Any:
-        if self._operation == "sum":
+        if self._sums:
             return old + new
         return new if self._better(new, old) else old
-
-    def _better(self, new: Any, old: Any) -> bool:
-        return bool(new < old if self._operation.startswith("min") else new > old)
 
     def _field(self, value: Any) -> Any:
         if isinstance(self._position, str) and not isinstance(value, Row):

@@ -11,14 +11,16 @@ from penstock.core.errors import ProgramError, TimestampError
 from penstock.core.functions import KeyedProcessFunction, ProcessFunction, TimeDomain, TimerService
 from penstock.core.job import ChainedOperator
 from penstock.core.output_tag import OutputTag
+from penstock.core.rolling import RollingFunction
 from penstock.core.specs import BroadcastSpec, KeyedProcessSpec, ProcessSpec
 from penstock.core.stamped import Stamped
 from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
 from penstock.runtime.codec import IMMUTABLE, fix
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
-from penstock.runtime.failures import describe, not_iterable, user_failure
+from penstock.runtime.failures import describe, last_taken, not_iterable, user_failure
 from penstock.runtime.operators.base import Entry, Operator, Timestamps
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
+from penstock.runtime.state.handles import PagedReducingState
 
 __all__ = ["Context", "Emitter", "KeyedOperator", "KeyedProcessOperator", "ProcessOperator"]
 
@@ -256,9 +258,12 @@ class KeyedProcessOperator(KeyedOperator):
         self._function: Any = desc.spec.function
         self._methods = desc.spec.methods
         self._context = Context(self, task.backend)
+        self._rolled: PagedReducingState | None = None
 
     def open(self) -> None:
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=True))
+        if self.poison is None and isinstance(self._function, RollingFunction):
+            self._rolled = self._function.rolled
 
     def close(self) -> None:
         self._function.close()
@@ -271,6 +276,8 @@ class KeyedProcessOperator(KeyedOperator):
 
     def _process(self, method: str, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "a keyed operator got records without keys"
+        if self._rolled is not None:
+            return self._roll(self._rolled, values, timestamps, keys)
         call, context, limit = getattr(self._function, method), self._context, self._limit
         backend, pages = self._backend, self._backend.pages(keys)
         out, times = self._values, self._times
@@ -317,6 +324,15 @@ class KeyedProcessOperator(KeyedOperator):
         except Exception as error:
             raise self.failed(method, value, result, error) from error
         self.flush()
+
+    def _roll(self, state: PagedReducingState, values: list[Any], timestamps: Timestamps, keys: Sequence[Any]) -> None:
+        """A rolling function: what a record makes of the state of its key is what comes out."""
+        rest = iter(values)
+        try:
+            results = state.fold_all(self._backend, rest, keys)
+        except Exception as error:
+            raise self.failed(self._methods[0], last_taken(values, rest), None, error) from error
+        self.out.emit(results, timestamps)
 
     def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
         call, context, result, timestamp = self._function.on_timer, self._context, None, 0

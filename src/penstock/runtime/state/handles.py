@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from penstock.core.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, loads
@@ -16,6 +16,9 @@ from penstock.runtime.state.collections import (
     item_size,
 )
 from penstock.runtime.state.space import StateSpace
+
+if TYPE_CHECKING:
+    from penstock.runtime.state.backend import KeyedBackend
 
 __all__ = [
     "PagedAggregatingState",
@@ -102,6 +105,28 @@ class PagedReducingState(ReducingState[Any]):
         table[key] = encode(result)
         page.dirty = True
         return result
+
+    def fold_all(self, backend: KeyedBackend, values: Iterator[Any], keys: Sequence[Any]) -> list[Any]:
+        """`fold` records of many keys, which are ensured; what each came to, sharing nothing mutable with state."""
+        reduce, slot, are_immutable = self._reduce, self._slot, IMMUTABLE.issuperset
+        results: list[Any] = []
+        for value, key, page in zip(values, keys, backend.pages(keys), strict=False):
+            backend.key, backend.page = key, page
+            table = page.slots[slot]
+            result = table.get(key, _ABSENT)
+            if result is _ABSENT:
+                result = value
+            else:
+                result = reduce(result if type(result) is not Encoded else decode(result), value)
+            if type(result) is tuple and are_immutable(map(type, result)):
+                table[key] = result
+            else:
+                # not a tuple of scalars, as most are: it is looked into
+                table[key] = kept = encode(result)
+                result = decode(kept)
+            page.dirty = True
+            results.append(result)
+        return results
 
     def clear(self) -> None:
         _drop(self._backend, self._slot)

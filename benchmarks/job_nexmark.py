@@ -12,7 +12,7 @@ from benchmarks.nexmark.oracle import LOOPS
 from benchmarks.params import EventParams
 from benchmarks.peers import BYTEWAX, FLINK_THREAD, LOOP, PATHWAY, PENSTOCK, SPARK_SQL
 
-BATCH, FLINK_PART = 100_000, 20_000
+BATCH, QUICK_BATCH, FLINK_PART = 250_000, 100_000, 20_000
 OTHER_PARTS = {BYTEWAX: 50_000, PATHWAY: 20_000}
 BY_THE_CLOCK = "q12"
 WINDOWED = ("q5", "q7", "q8", "q11")
@@ -22,7 +22,7 @@ DATASTREAM_ONLY = ("q4", "q6")
 
 
 def _trials(quick: bool) -> list[Trial]:
-    ours = Size(2, 2, BATCH) if quick else Size(2, 4, BATCH)
+    ours = Size(2, 2, QUICK_BATCH) if quick else Size(2, 4, BATCH)
     theirs = Size(1, 1, FLINK_PART) if quick else Size(1, 2, FLINK_PART)
     peers = {PENSTOCK: ours, FLINK_THREAD: theirs, LOOP: ours}
     more = {SPARK_SQL: ours, **{peer: of_other(peer, part, quick) for peer, part in OTHER_PARTS.items()}}
@@ -59,9 +59,9 @@ NEXMARK = Job(
         f"Penstock: {BATCH:,} events in a micro-batch, each a durable checkpoint, events made in Python as part of the "
         f"job. PyFlink (thread mode, nothing durable): the same text of the queries, {3 * FLINK_PART:,} events in all, "
         f"its rate as for the windows. Bytewax and Pathway (one worker, nothing durable): {3 * OTHER_PARTS[BYTEWAX]:,} "
-        f"and {3 * OTHER_PARTS[PATHWAY]:,} events, made as part of the job, too; for Pathway only those of the kinds "
-        "that a query asks for. Spark: native SQL, the same batches, events made in the JVM. The loop is the one that "
-        "the answers are held against.",
+        f"and {3 * OTHER_PARTS[PATHWAY]:,} events, made as part of the job, too; Pathway is handed those of the "
+        "kinds that a query asks for. Spark: native SQL, the same batches, events made in the JVM. The loop is the one "
+        "that the answers are held against.",
         "q12 counts by processing time: no two runs agree, so its answer is not compared, and PyFlink's progress "
         "cannot be seen from its output. q4 and q6 take auctions in the order in which they closed: Spark's SQL and "
         "Pathway's reducers have no order, and Bytewax tells no key that event time has passed.",

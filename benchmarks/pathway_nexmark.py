@@ -1,33 +1,19 @@
 """The Nexmark queries as Pathway tables: a table with the columns key, value, at out.
 
-Queries 4 and 6 are not among them: a reducer is not promised the rows of a group in their order. A connector passes on
-the kind of events that a query asks for.
+Queries 4 and 6 are not among them: a reducer is not promised the rows of a group in their order. A connector makes
+all events, and passes on those of the kinds that a query asks for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import attrgetter
 from typing import Any
 
 import pathway as pw
 
-from benchmarks.nexmark.generator import AUCTIONS, GROUP, PERSONS, event
+from benchmarks.nexmark.generator import Bid, Person, event
 from benchmarks.nexmark.questions import GAP_MS, HOT_SIZE_MS, HOT_SLIDE_MS, LOCAL_STATES, WINDOW_MS
 from benchmarks.pathway_source import read
-
-
-class PersonRow(pw.Schema):  # type: ignore[misc]
-    person: int
-    state: str
-    at: int
-
-
-class AuctionRow(pw.Schema):  # type: ignore[misc]
-    auction: int
-    category: int
-    seller: int
-    at: int
 
 
 class BidRow(pw.Schema):  # type: ignore[misc]
@@ -37,23 +23,46 @@ class BidRow(pw.Schema):  # type: ignore[misc]
     at: int
 
 
-KINDS: dict[Any, tuple[range, Any]] = {
-    PersonRow: (range(PERSONS), attrgetter("id", "state", "date_time")),
-    AuctionRow: (range(PERSONS, PERSONS + AUCTIONS), attrgetter("id", "category", "seller", "date_time")),
-    BidRow: (range(PERSONS + AUCTIONS, GROUP), attrgetter("auction", "bidder", "price", "date_time")),
-}
-"""Where a kind of event stands in every group, and what its columns are."""
+class PartyRow(pw.Schema):  # type: ignore[misc]
+    """A person who may sell, whose ``auction`` is 0; or an auction with its seller."""
+
+    person: int
+    auction: int
+    state: str
+    category: int
+    at: int
 
 
-def _made(schema: Any, records: int) -> Any:
-    places, columns = KINDS[schema]
-    names = schema.column_names()
-    events = (event(index) for index in range(records) if index % GROUP in places)
-    return read((dict(zip(names, columns(made), strict=True)) for made in events), schema)
+def _bid(event: Bid) -> dict[str, Any]:
+    return {"auction": event.auction, "bidder": event.bidder, "price": event.price, "at": event.date_time}
+
+
+def _party(event: Any) -> dict[str, Any]:
+    if event.__class__ is Person:
+        return {"person": event.id, "auction": 0, "state": event.state, "category": 0, "at": event.date_time}
+    return {
+        "person": event.seller,
+        "auction": event.id,
+        "state": "",
+        "category": event.category,
+        "at": event.date_time,
+    }
+
+
+def _bids(records: int) -> Any:
+    events = map(event, range(records))
+    return read((_bid(made) for made in events if made.__class__ is Bid), BidRow)  # type: ignore[arg-type]
+
+
+def _parties(records: int) -> tuple[Any, Any]:
+    """Persons and auctions."""
+    events = map(event, range(records))
+    parties = read((_party(made) for made in events if made.__class__ is not Bid), PartyRow)
+    return parties.filter(pw.this.auction == 0), parties.filter(pw.this.auction != 0)
 
 
 def q0(records: int) -> Any:
-    return _made(BidRow, records).select(pw.this.at, key=pw.this.auction, value=pw.this.price)
+    return _bids(records).select(pw.this.at, key=pw.this.auction, value=pw.this.price)
 
 
 def q1(records: int) -> Any:
@@ -65,18 +74,15 @@ def q2(records: int) -> Any:
 
 
 def q3(records: int) -> Any:
-    persons = _made(PersonRow, records)
+    persons, auctions = _parties(records)
     oregon, idaho, california = (persons.state == state for state in LOCAL_STATES)
-    local = persons.filter(oregon | idaho | california)
-    auctions = _made(AuctionRow, records).filter(pw.this.category == 10)
-    later = pw.if_else(local.at > auctions.at, local.at, auctions.at)
-    return local.join(auctions, local.person == auctions.seller).select(
-        key=local.person, value=auctions.auction, at=later
-    )
+    local, wanted = persons.filter(oregon | idaho | california), auctions.filter(pw.this.category == 10)
+    later = pw.if_else(local.at > wanted.at, local.at, wanted.at)
+    return local.join(wanted, local.person == wanted.person).select(key=local.person, value=wanted.auction, at=later)
 
 
 def q5(records: int) -> Any:
-    bids = _made(BidRow, records)
+    bids = _bids(records)
     sliding = pw.temporal.sliding(hop=HOT_SLIDE_MS, duration=HOT_SIZE_MS)
     windows = bids.windowby(bids.at, window=sliding, instance=bids.auction)
     counts = windows.reduce(key=pw.this._pw_instance, value=pw.reducers.count(), at=pw.this._pw_window_end)
@@ -87,7 +93,7 @@ def q5(records: int) -> Any:
 
 
 def q7(records: int) -> Any:
-    bids = _made(BidRow, records)
+    bids = _bids(records)
     windows = bids.windowby(bids.at, window=pw.temporal.tumbling(duration=WINDOW_MS))
     rank = pw.make_tuple(pw.this.price, -pw.this.at, pw.this.auction)
     highest = windows.reduce(best=pw.reducers.max(rank), at=pw.this._pw_window_end)
@@ -95,15 +101,14 @@ def q7(records: int) -> Any:
 
 
 def q8(records: int) -> Any:
-    sellers = _made(AuctionRow, records).select(pw.this.seller, window=pw.this.at // WINDOW_MS)
-    sellers = sellers.groupby(pw.this.seller, pw.this.window).reduce(pw.this.seller, pw.this.window)
-    persons = _made(PersonRow, records).with_columns(window=pw.this.at // WINDOW_MS)
-    new = persons.join(sellers, persons.person == sellers.seller, persons.window == sellers.window)
+    persons, auctions = (table.with_columns(window=pw.this.at // WINDOW_MS) for table in _parties(records))
+    sellers = auctions.groupby(pw.this.person, pw.this.window).reduce(pw.this.person, pw.this.window)
+    new = persons.join(sellers, persons.person == sellers.person, persons.window == sellers.window)
     return new.select(key=persons.person, value=persons.at, at=(persons.window + 1) * WINDOW_MS)
 
 
 def q11(records: int) -> Any:
-    bids = _made(BidRow, records)
+    bids = _bids(records)
     windows = bids.windowby(bids.at, window=pw.temporal.session(max_gap=GAP_MS), instance=bids.bidder)
     return windows.reduce(key=pw.this._pw_instance, value=pw.reducers.count(), at=pw.this._pw_window_end + GAP_MS)
 

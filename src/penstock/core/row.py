@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any
 
-__all__ = ["Row", "RowKind"]
+__all__ = ["Row", "RowKind", "copy_row", "rows_of"]
 
 
 class RowKind(Enum):
@@ -135,18 +135,41 @@ class Row:
 
 
 def _set(row: Row, fields: list[str] | None, values: list[Any]) -> None:
-    object.__setattr__(row, "_fields", fields)
-    object.__setattr__(row, "_values", values)
-    object.__setattr__(row, "_row_kind", RowKind.INSERT)
+    _put_fields(row, fields)
+    _put_values(row, values)
+    _put_kind(row, RowKind.INSERT)
+
+
+_put_fields, _put_values, _put_kind = (Row.__dict__[name].__set__ for name in ("_fields", "_values", "_row_kind"))
 
 
 def _create_row(fields: Sequence[str] | None, values: Sequence[Any], kind: RowKind) -> Row:
-    row = Row(*values)
-    if fields is not None:
-        row.set_field_names(fields)
+    row = Row.__new__(Row)
+    _set(row, None if fields is None else list(fields), list(values))
     if kind is not RowKind.INSERT:
         row.set_row_kind(kind)
     return row
+
+
+def copy_row(row: Row) -> Row:
+    """Another row of the same values; names are never changed in place, and may be shared."""
+    copied = Row.__new__(Row)
+    _set(copied, row._fields, row._values.copy())
+    _put_kind(copied, row._row_kind)
+    return copied
+
+
+def rows_of(fields: list[str] | None, contents: list[list[Any]]) -> list[Row]:
+    """Rows of the same names, which they share; the lists of their values become theirs."""
+    new, put_fields, put_values, put_kind, kind = Row.__new__, _put_fields, _put_values, _put_kind, RowKind.INSERT
+    rows = []
+    for values in contents:
+        row = new(Row)
+        put_fields(row, fields)
+        put_values(row, values)
+        put_kind(row, kind)
+        rows.append(row)
+    return rows
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from penstock.core.errors import RecordError
 from penstock.core.source import ACTIVE, IDLE
+from penstock.runtime.alike import packed
 from penstock.runtime.codec import dumps, loads
 
 __all__ = [
@@ -103,7 +104,7 @@ def sort_key(row: ChunkRow) -> tuple[int, int]:
 def encode_payload(payload: Payload, operator: str, uid: str) -> bytes:
     """Pickle a chunk; an unpicklable record is named."""
     try:
-        return dumps(tuple(payload))
+        return dumps((packed(payload.values), *payload[1:]))
     except Exception as error:
         raise _unpicklable(payload.values, operator, uid, error) from error
 

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.core.errors import RecordError
+from penstock.core.row import Row, copy_row
 
 __all__ = ["IMMUTABLE", "Encoded", "decode", "dumps", "encode", "fix", "is_immutable", "loads"]
 
@@ -80,7 +81,12 @@ def _pickled(value: Any, what: str) -> bytes:
 
 def fix(value: Any) -> Any:
     """`value` itself if immutable, else a copy that shares nothing with it."""
-    return value if is_immutable(value) else loads(_pickled(value, "record"))
+    if is_immutable(value):
+        return value
+    if type(value) is Row and IMMUTABLE.issuperset(map(type, value)):
+        # of lists and dicts a round trip is as fast as a look at all that they hold; of rows it is not
+        return copy_row(value)
+    return loads(_pickled(value, "record"))
 
 
 def encode(value: Any) -> Any:

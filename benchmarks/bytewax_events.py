@@ -28,25 +28,39 @@ from benchmarks.events import (
     WORDS,
     Emitted,
     event,
+    line,
     login,
     numbered,
     ranked,
     session_value,
 )
+from benchmarks.nexmark.generator import event as nexmark_event
 
 Item = tuple[str, Any]
 Sides = tuple[deque[int], deque[int]]
 
 
-def items(what: str, records: int) -> list[Item]:
-    """The whole input: (key, moment) for windows, and what the other jobs need."""
+def item_of(what: str) -> Callable[[int], Any]:
+    """What makes an item from its index: (key, moment) for windows, and what the other jobs need."""
+    if what in NEXMARK:
+        return nexmark_event
+    if what == WORDS:
+        return line
     keys = SHAPES[what].keys
-    if what == AS_THEY_COME:
-        return [(str(user), (fine, at)) for user, fine, at in (login(index, keys) for index in range(records))]
-    events = [event(index, keys) for index in range(records)]
-    if what == JOIN:
-        return [(str(key), (index % 2, at)) for index, (key, at) in enumerate(events)]
-    return [(str(key), moment(at)) for key, at in events]
+
+    def windowed(index: int) -> Item:
+        key, at = event(index, keys)
+        return str(key), moment(at)
+
+    def of_two_sides(index: int) -> Item:
+        key, at = event(index, keys)
+        return str(key), (index % 2, at)
+
+    def tried(index: int) -> Item:
+        user, fine, at = login(index, keys)
+        return str(user), (fine, at)
+
+    return {JOIN: of_two_sides, AS_THEY_COME: tried}.get(what, windowed)
 
 
 def tumbling(stream: Any) -> Any:

@@ -99,9 +99,9 @@ def _job(name: str, title: str, whats: tuple[str, ...], *notes: str) -> Job:
         "batch a durable checkpoint. PyFlink keeps nothing durable and reads fewer records: its rate is how far event "
         "time, as its output shows it, comes in a second, after the warm-up; over the whole run where it holds output "
         "back. The loop is the one that the answers are held against. PyFlink's process mode is run for the tumbling "
-        "count alone: on the interval join it was nine times slower than thread mode. Bytewax (one worker, input in "
-        "memory before the clock starts) and Pathway (one worker, its rate includes its start) keep nothing durable "
-        "either."
+        "count alone: on the interval join it was nine times slower than thread mode. Bytewax (one worker) and "
+        "Pathway (one worker, its rate includes its start) keep nothing durable either. Records are made as part of "
+        "the job, Spark's in the JVM."
     )
     requirements = tuple(requirement for what in whats for requirement in _requirements(what))
     return Job(name, title, RATE, partial(_trials, whats), requirements, (measured, *notes))

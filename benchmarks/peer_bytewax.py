@@ -1,4 +1,4 @@
-"""Bytewax: one worker, no recovery store, input in memory before the clock starts, unless it takes long to make.
+"""Bytewax: one worker, no recovery store. The running sum finds its input in memory, the other jobs make it.
 
 Keys are strings, because Bytewax takes no others; the source gives them so, and that costs nothing here.
 """
@@ -22,13 +22,10 @@ from bytewax.testing import TestingSink, run_main
 
 from benchmarks import bytewax_events, events
 from benchmarks.bytewax_events import Item
-from benchmarks.bytewax_nexmark import NEXMARK
 from benchmarks.envs import DATA
-from benchmarks.events import WORDS, line
 from benchmarks.files import CSV, JSON, answer_of, file_of
 from benchmarks.inputs import NOTHING, Answer, checksum_of, records
 from benchmarks.model import RATE, Outcome
-from benchmarks.nexmark.generator import event
 from benchmarks.params import EventParams, FileParams, SumParams
 from benchmarks.worker import EVENT_JOBS, serve
 
@@ -53,18 +50,6 @@ class Given(DynamicSource[Any], StatelessSourcePartition[Any]):
             self.begun = perf_counter()
         start, self.at = self.at, min(self.count, self.at + STEP)
         return self.between(start, self.at)
-
-
-def given(items: list[Item], warmup: int = 0) -> Given:
-    """A list that is there before the clock starts."""
-    gc.freeze()
-    return Given(len(items), lambda start, stop: items[start:stop], warmup)
-
-
-def made(params: EventParams) -> Given:
-    """Lines of words and the events of Nexmark, which take long to make: as part of the job, as for everybody."""
-    make: Callable[[int], Any] = line if params.what == WORDS else event
-    return Given(params.records, lambda start, stop: list(map(make, range(start, stop))), params.warmup)
 
 
 class Consumer(DynamicSink[Item], StatelessSinkPartition[Item]):
@@ -94,9 +79,10 @@ def add(total: int | None, value: int) -> tuple[int, int]:
 def running_sum(params: SumParams) -> Outcome:
     """Records after the warm-up by the time they took to arrive."""
     items = [(str(key), value) for key, value in records(0, params.records, params.keys)]
+    gc.freeze()
     consumer = Consumer(params.warmup)
     flow = Dataflow("running_sum")
-    stream: Any = op.input("given", flow, given(items))
+    stream: Any = op.input("given", flow, Given(len(items), lambda start, stop: items[start:stop]))
     op.output("consumer", op.stateful_map("sum", stream, add), consumer)
     run_main(flow)
     assert consumer.begun is not None
@@ -120,8 +106,8 @@ class Total(DynamicSink[Any], StatelessSinkPartition[Any]):
 
 def event_time(params: EventParams) -> Outcome:
     """Records after the warm-up by the time from when the source had handed it out to the end of everything."""
-    to_make = params.what == WORDS or params.what in NEXMARK
-    source = made(params) if to_make else given(bytewax_events.items(params.what, params.records), params.warmup)
+    make = bytewax_events.item_of(params.what)
+    source = Given(params.records, lambda start, stop: list(map(make, range(start, stop))), params.warmup)
     total = Total(events.cut_of(params.what, params.records))
     flow = Dataflow("event_time")
     stream: Any = op.input("given", flow, source)

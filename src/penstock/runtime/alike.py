@@ -31,10 +31,12 @@ class _Packed:
 
 def packed(values: list[Any]) -> Any:
     """What to pickle in place of a list of records; often the list itself."""
-    cls = type(values[0]) if values else None
+    if not values:
+        return values
+    cls: type = type(values[0])
     if cls is Row:
         return _packed_rows(values)
-    if cls is not None and _is_plain_named_tuple(cls) and set(map(type, values)) == {cls}:
+    if _is_plain_named_tuple(cls) and set(map(type, values)) == {cls}:
         return _Packed(_named_tuples, cls, list(map(tuple, values)))
     return values
 

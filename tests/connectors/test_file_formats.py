@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -228,6 +229,31 @@ def test_csv_dialects(tmp_path: Path) -> None:
     assert csv_rows(tmp_path, "1/2,x;y\n,\n", more) == [Row(a=[1, 2], c=["x", "y"]), Row(a=[], c=[])]
     assert csv_rows(tmp_path, "1,x;y\n", more.disable_array_element_separator()) == [Row(a=[1], c=["x;y"])]
     assert len(more.clear_columns()) == 0
+
+
+NUMBERS = st.integers(-130, 130).map(str) | st.sampled_from(["", " ", "-", " 7", "007", "1_0", "+4", "x", "127", "128"])
+TEXTS = st.sampled_from(["", "-", "a", " b ", "3"])
+
+
+@given(st.lists(st.tuples(NUMBERS, TEXTS, NUMBERS).map(list) | st.tuples(NUMBERS, TEXTS).map(list)), st.booleans())
+def test_columns_of_csv_are_read_as_their_fields_are(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[list[str]], null: bool
+) -> None:
+    """X1, P9: many records at once come to what each comes to by itself, and the first that is malformed is named."""
+    schema = CsvSchema.builder().add_number_column("n", Types.BYTE()).add_string_column("s").disable_quote_char()
+    schema = schema.add_number_column("m", Types.LONG())
+    schema = schema.set_null_value("-") if null else schema
+    folder = tmp_path_factory.mktemp("csv")
+    alone: list[Any] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            alone += csv_rows(folder, ",".join(line) + "\n", schema)
+        except RecordError as error:
+            said = str(error).split(": ", 1)[1]
+            with pytest.raises(RecordError, match=rf"line {number} .*: {re.escape(said)}"):
+                csv_rows(folder, "".join(",".join(each) + "\n" for each in lines), schema)
+            return
+    assert csv_rows(folder, "".join(",".join(line) + "\n" for line in lines), schema) == alone
 
 
 def test_csv_without_quotes_is_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,6 +115,61 @@ def test_sorting_is_that_of_sorted_whatever_is_spilled(chunks: list[list[tuple[s
     )
 
 
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 1), st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.integers(-3, 3)))),
+        max_size=8,
+    ),
+    st.sampled_from([1, 700, 10**9]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_piles_of_two_inputs(
+    chunks: list[tuple[int, list[tuple[str, int | None]]]], budget: int, keyed: bool, stamped: bool
+) -> None:
+    """P5: by timestamp, none being the smallest, or as they came; everything with its own key, timestamp and input."""
+    sorter, every = RecordSorter(budget, 128), []
+    for index, chunk in chunks:
+        values = [(index, key, stamp if stamped else None, len(every) + n) for n, (key, stamp) in enumerate(chunk)]
+        every += values
+        times = [v[2] for v in values] if stamped else None
+        sorter.add(index, values, times, [v[1] for v in values] if keyed else None, 100)
+    found = []
+    for part in sorter.drain():
+        assert all(value[0] == part.input for value in part.values)
+        assert part.timestamps == [value[2] for value in part.values]
+        assert part.keys == [value[1] if keyed else None for value in part.values]
+        found += part.values
+    if not keyed:
+        assert found == every
+        return
+    for key in "abc":
+        mine = [v for v in every if v[1] == key]
+        assert [v for v in found if v[1] == key] == sorted(mine, key=lambda v: -9 if v[2] is None else v[2])
+    assert sorted(v[3] for v in found) == list(range(len(every)))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=60),
+    st.sampled_from([1, 3]),
+    st.sampled_from([300, 10**9]),
+)
+def test_a_rolling_reduce_in_batch_mode_takes_all_records_in_order(
+    records: list[tuple[int, int]], parallelism: int, budget: int
+) -> None:
+    """P5: one value for each key, what a loop over its records comes to."""
+    env = StreamExecutionEnvironment()
+    given_lists = env.from_collection([(key, [n]) for key, n in records])
+    collect(given_lists.key_by(lambda v: v[0]).reduce(lambda a, b: (a[0], a[1] + b[1])), "out")
+    tiny = RuntimeSettings(
+        batch_mode=True, periodic_watermarks=False, sort_budget_bytes=budget, state_budget_bytes=2000
+    )
+    job = local_job(env, parallelism, settings=tiny)
+    job.run()
+    expected = {key: [n for k, n in records if k == key] for key, _ in records}
+    assert sorted(job.results["out"]) == sorted(expected.items())
+
+
 class Largest(KeyedProcessFunction):
     def open(self, runtime_context: RuntimeContext) -> None:
         self.state = runtime_context.get_reducing_state(ReducingStateDescriptor("largest", max))

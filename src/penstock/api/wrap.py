@@ -83,30 +83,27 @@ class RollingReduce(RollingFunction):
     def __init__(self, function: Any) -> None:
         self._function = function
         self._call = as_call("reduce", function)
-        self._state: Any = None
-        self._batch = False
 
     def open(self, runtime_context: RuntimeContext) -> None:
         if isinstance(self._function, Function):
             self._function.open(runtime_context)
-        self._state = runtime_context.get_reducing_state(ReducingStateDescriptor("_reduce", self._call))
-        self._batch = runtime_context.in_batch_mode()
-        self.rolled = None if self._batch else self._state
+        self.rolled = runtime_context.get_reducing_state(ReducingStateDescriptor("_reduce", self._call))
+        self.only_last = runtime_context.in_batch_mode()
 
     def close(self) -> None:
         if isinstance(self._function, Function):
             self._function.close()
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        if self._batch:
+        result = self.rolled.fold(value)
+        if self.only_last:
             ctx.timer_service().register_event_time_timer(MAX_TIMESTAMP)
-            self._state.add(value)
             return None
-        return (self._state.fold(value),)
+        return (result,)
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
         """The end of the input, in BATCH mode: the final value (P5)."""
-        return (self._state.get(),)
+        return (self.rolled.get(),)
 
 
 class Accumulate:

@@ -12,8 +12,10 @@ __all__ = ["RollingFunction"]
 class RollingFunction(KeyedProcessFunction):
     """Emits for each record what it makes of a reducing state of its key, and does nothing else.
 
-    Where `rolled`, set by `open`, is that state, the runtime folds whole chunks into it; where it is None,
-    `process_element` is called as ever.
+    The runtime may fold whole chunks into that state, `rolled`, in place of calls of `process_element`. Where
+    `only_last` is true, as in BATCH mode, it emits nothing then but has `on_timer` called once for each key, at
+    `MAX_TIMESTAMP`. Both are set by `open`.
     """
 
     rolled: Any = None
+    only_last: bool = False

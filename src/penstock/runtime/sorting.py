@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import groupby, repeat
+from itertools import repeat
 from typing import Any, BinaryIO, NamedTuple
 
 from penstock.core.job import Vertex
@@ -21,11 +21,14 @@ __all__ = ["HeldInput", "RecordSorter", "SortedRecords"]
 
 _BLOCK = 1024
 _BLOCK_BYTES = 64 << 10
-_ENTRY_BYTES = 450
-"""What a held record takes besides its payload, about: it and its place are a dozen small objects."""
+_ENTRY_BYTES = 300
+"""What a held record takes besides its payload, about: it and its place are several small objects."""
 
-_Entry = tuple[tuple[int, int, int, int], int, Any, Any, Any]
-"""((key group, hash, timestamp or the smallest, arrival), input, value, timestamp, key)."""
+_Entry = tuple[Any, int, Any]
+"""(timestamp, input, value)."""
+
+_Pile = tuple[tuple[int, int], Any, list[_Entry]]
+"""((key group, hash), key, records of that key)."""
 
 
 class SortedRecords(NamedTuple):
@@ -46,60 +49,71 @@ class RecordSorter:
     """Takes chunks in any order; gives one key group after the other, so that the state in use stays small.
 
     Records of a key come by timestamp, those with equal ones as they arrived; records without a key as they arrived.
+    They are put on a pile for each key, so that only keys need sorting, and records where they have timestamps.
     Beyond the budget sorted runs go to a temporary file, and are merged a block at a time.
     """
 
     def __init__(self, budget_bytes: int, max_parallelism: int) -> None:
         self._budget = budget_bytes
         self._max_parallelism = max_parallelism
-        self._held: list[_Entry] = []
+        self._piles: dict[Any, list[_Entry]] = {}
         self._size = self._count = 0
+        self._by_time = False
         self._file: BinaryIO | None = None
         self._runs: list[list[tuple[int, int]]] = []
 
     def add(self, index: int, values: Sequence[Any], times: Timestamps, keys: Sequence[Any] | None, size: int) -> None:
         """Records of one input; `size` is that of their payload."""
-        stamps = times if times is not None else [None] * len(values)
-        if keys is None:
-            places: Iterable[tuple[int, int, int]] = repeat((0, 0, 0))
-            keys = [None] * len(values)
-        else:
-            hashes = {key: stable_hash(key) for key in set(keys)}
-            places = [
-                (hashes[k] % self._max_parallelism, hashes[k], MIN_TIMESTAMP if t is None else t)
-                for k, t in zip(keys, stamps, strict=True)
-            ]
-        for place, value, stamp, key in zip(places, values, stamps, keys, strict=False):
-            self._held.append(((*place, self._count), index, value, stamp, key))
-            self._count += 1
+        self._by_time = self._by_time or (times is not None and keys is not None)
+        piles = self._piles
+        entries = zip(times if times is not None else repeat(None), repeat(index), values, strict=False)
+        for key, entry in zip(keys if keys is not None else repeat(None), entries, strict=False):
+            if key in piles:
+                piles[key].append(entry)
+            else:
+                piles[key] = [entry]
+        self._count += len(values)
         self._size += size + _ENTRY_BYTES * len(values)
         if self._size > self._budget:
             self._spill()
 
+    def _sorted(self) -> list[_Pile]:
+        """The piles that are held, in order; they are not held any more."""
+        groups = self._max_parallelism
+        hashes = {key: stable_hash(key) for key in self._piles}
+        piles = [((hashes[key] % groups, hashes[key]), key, entries) for key, entries in self._piles.items()]
+        piles.sort(key=_place)
+        if self._by_time:
+            for _, _, entries in piles:
+                entries.sort(key=_time)
+        self._piles, self._size, self._count = {}, 0, 0
+        return piles
+
     def _spill(self) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
-        self._held.sort(key=_order)
-        blocks = []
         # all runs are merged at once, with a block of each in memory
-        step = max(1, min(_BLOCK, _BLOCK_BYTES * len(self._held) // self._size))
-        for first in range(0, len(self._held), step):
-            data = dumps(self._held[first : first + step])
+        step = max(1, min(_BLOCK, _BLOCK_BYTES * self._count // self._size))
+        blocks = []
+        for block in _blocks_of(self._sorted(), step):
+            data = dumps(block)
             blocks.append((self._file.tell(), len(data)))
             self._file.write(data)
         self._runs.append(blocks)
-        self._held, self._size = [], 0
         give_back()
 
     def drain(self) -> Iterator[SortedRecords]:
         """Everything, in order; may be called once."""
-        self._held.sort(key=_order)
-        merged = merge(*map(self._run, self._runs), self._held, key=_order)
-        for index, neighbours in groupby(merged, key=_input):
-            yield from _blocks(index, neighbours)
+        runs = [*map(self._run, self._runs), self._sorted()]
+        if self._by_time:
+            runs = [_one_by_one(run) for run in runs]
+            merged = merge(*runs, key=_place_and_time)
+        else:
+            merged = merge(*runs, key=_place)
+        yield from _records(merged)
         self.close()
 
-    def _run(self, blocks: list[tuple[int, int]]) -> Iterator[_Entry]:
+    def _run(self, blocks: list[tuple[int, int]]) -> Iterator[_Pile]:
         assert self._file is not None
         for offset, length in blocks:
             self._file.seek(offset)
@@ -107,7 +121,7 @@ class RecordSorter:
 
     def close(self) -> None:
         """Forget everything."""
-        self._held, self._runs = [], []
+        self._piles, self._runs = {}, []
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -148,22 +162,53 @@ class HeldInput:
         return True
 
 
-def _order(entry: _Entry) -> tuple[int, int, int, int]:
-    return entry[0]
+def _place(pile: _Pile) -> tuple[int, int]:
+    return pile[0]
 
 
-def _input(entry: _Entry) -> int:
-    return entry[1]
+def _time(entry: _Entry) -> int:
+    return MIN_TIMESTAMP if entry[0] is None else entry[0]
 
 
-def _blocks(index: int, entries: Iterator[_Entry]) -> Iterator[SortedRecords]:
-    made = SortedRecords(index, [], [], [])
-    for _, _, value, stamp, key in entries:
-        made.values.append(value)
-        made.timestamps.append(stamp)
-        made.keys.append(key)
-        if len(made.values) >= _BLOCK:
-            yield made
-            made = SortedRecords(index, [], [], [])
+def _place_and_time(pile: _Pile) -> tuple[tuple[int, int], int]:
+    """Of a pile that holds one record."""
+    return pile[0], _time(pile[2][0])
+
+
+def _one_by_one(piles: Iterable[_Pile]) -> Iterator[_Pile]:
+    for place, key, entries in piles:
+        for entry in entries:
+            yield place, key, [entry]
+
+
+def _blocks_of(piles: Iterable[_Pile], most: int) -> Iterator[list[_Pile]]:
+    """Neighbours with no more than so many records together; a large pile is cut."""
+    block: list[_Pile] = []
+    room = most
+    for place, key, entries in piles:
+        first = 0
+        while first < len(entries):
+            part = entries[first : first + room] if first or len(entries) > room else entries
+            block.append((place, key, part))
+            first += len(part)
+            room -= len(part)
+            if not room:
+                yield block
+                block, room = [], most
+    if block:
+        yield block
+
+
+def _records(piles: Iterable[_Pile]) -> Iterator[SortedRecords]:
+    made = SortedRecords(-1, [], [], [])
+    for _, key, entries in piles:
+        for stamp, index, value in entries:
+            if index != made.input or len(made.values) >= _BLOCK:
+                if made.values:
+                    yield made
+                made = SortedRecords(index, [], [], [])
+            made.values.append(value)
+            made.timestamps.append(stamp)
+            made.keys.append(key)
     if made.values:
         yield made

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, BinaryIO
 
 from penstock.connectors.formats.bulk import BulkWriterFactory
-from penstock.connectors.formats.csv_fields import CsvLine, field_reader, field_writer, split_line
+from penstock.connectors.formats.csv_fields import CsvLine, column_reader, field_reader, field_writer, split_line
 from penstock.connectors.formats.csv_schema import CsvColumn, CsvDialect, CsvSchema, CsvSchemaBuilder
 from penstock.connectors.formats.files import (
     RECORD_BYTES,
@@ -25,6 +25,7 @@ from penstock.connectors.formats.kinds import fields, kind
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.connectors.formats.values import field_values, row_maker
 from penstock.core.errors import RecordError, SourceError
+from penstock.core.row import rows_of
 from penstock.core.types import TypeInformation
 
 __all__ = [
@@ -49,7 +50,7 @@ class CsvReaderFormat(StreamFormat):
 
     def __init__(self, schema: CsvSchema) -> None:
         self._schema = schema
-        self._readers  # noqa: B018 - a type without a form is refused now
+        _Assembler(schema, [])  # a type without a form is refused now
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvReaderFormat:
@@ -83,11 +84,6 @@ class CsvReaderFormat(StreamFormat):
             lines.record_ends()
         return lines.at
 
-    @cached_property
-    def _readers(self) -> list[tuple[str, Callable[[str], Any]]]:
-        schema = self._schema
-        return [(c.name, field_reader(c.name, c.type_info, _separator(c), schema.dialect.null)) for c in schema.columns]
-
     def read(self, extent: Extent) -> Iterator[list[Any]]:
         with open_file(extent) as file:
             assemble = self._assembler(file, extent)
@@ -104,33 +100,33 @@ class CsvReaderFormat(StreamFormat):
             next(rows, None)
             lines.record_ends()
 
-    def _batch(self, rows: Iterator[list[str]], lines: _Lines, assemble: Any, path: str) -> list[Any]:
-        batch: list[Any] = []
+    def _batch(self, rows: Iterator[list[str]], lines: _Lines, assemble: _Assembler, path: str) -> list[Any]:
+        texts: list[list[str]] = []
+        places: list[int] = []
+        broken: csv.Error | None = None
         try:
             for row in rows:
                 if row:
-                    batch.append(assemble(row))
+                    texts.append(row)
+                    places.append(lines.began)
                 lines.record_ends()
-                if len(batch) >= _READ_ROWS:
+                if len(texts) >= _READ_ROWS:
                     break
-        except (csv.Error, ValueError, TypeError) as error:
-            raise malformed(path, lines.began, error) from error
+        except csv.Error as error:
+            broken = error
+        try:
+            batch = assemble.all_at_once(texts)
+        except (ValueError, TypeError):
+            batch = [_assembled(assemble, row, path, place) for row, place in zip(texts, places, strict=True)]
+        if broken is not None:
+            raise malformed(path, lines.began, broken) from broken
         return batch
 
-    def _assembler(self, file: BinaryIO, extent: Extent) -> Callable[[list[str]], Any]:
+    def _assembler(self, file: BinaryIO, extent: Extent) -> _Assembler:
         """From a record's texts to its row; columns are those of the header, if it is used."""
-        names = [name for name, _ in self._readers]
+        names = [column.name for column in self._schema.columns]
         order = self._header_order(file, extent.path, names) if self._schema.use_header else names
-        readers = dict(self._readers)
-        places = [(order.index(n), readers[n]) if n in order else (len(order), readers[n]) for n in names]
-        make, most, tolerant = row_maker(names), len(order), self._schema.extra_columns is not None
-
-        def assemble(texts: list[str]) -> Any:
-            if len(texts) > most and not tolerant:
-                raise ValueError(f"{len(texts)} fields where {most} were expected: {texts!r:.200}")
-            return make([read(texts[i]) if i < len(texts) else None for i, read in places])
-
-        return assemble
+        return _Assembler(self._schema, order)
 
     def _header_order(self, file: BinaryIO, path: str, names: list[str]) -> list[str]:
         lines = _Lines(file, seek_line(file, 0), float("inf"), self._schema.dialect.comments)
@@ -139,6 +135,42 @@ class CsvReaderFormat(StreamFormat):
         if self._schema.strict_headers and header != names:
             raise SourceError(f"{path}: the header names the columns {header}, the schema {names}")
         return header
+
+
+class _Assembler:
+    """Makes rows of texts, which come in the order of some names."""
+
+    def __init__(self, schema: CsvSchema, order: list[str]) -> None:
+        null = schema.dialect.null
+        self._names = [column.name for column in schema.columns]
+        self._places = [order.index(n) if n in order else len(order) for n in self._names]
+        self._readers = [field_reader(c.name, c.type_info, _separator(c), null) for c in schema.columns]
+        self._columns = [
+            column_reader(c.type_info, null, read) for c, read in zip(schema.columns, self._readers, strict=True)
+        ]
+        self._make, self._most, self._tolerant = row_maker(self._names), len(order), schema.extra_columns is not None
+
+    def one(self, texts: list[str]) -> Any:
+        """The row of one record."""
+        if len(texts) > self._most and not self._tolerant:
+            raise ValueError(f"{len(texts)} fields where {self._most} were expected: {texts!r:.200}")
+        places = zip(self._places, self._readers, strict=True)
+        return self._make([read(texts[i]) if i < len(texts) else None for i, read in places])
+
+    def all_at_once(self, records: list[list[str]]) -> list[Any]:
+        """The rows of many; column by column if they have all their fields. Which one is at fault is not said."""
+        if not records or set(map(len, records)) != {self._most} or max(self._places) >= self._most:
+            return list(map(self.one, records))
+        given = list(zip(*records, strict=True))
+        columns = [read(given[place]) for place, read in zip(self._places, self._columns, strict=True)]
+        return rows_of(self._names, list(map(list, zip(*columns, strict=True))))
+
+
+def _assembled(assemble: _Assembler, texts: list[str], path: str, place: int) -> Any:
+    try:
+        return assemble.one(texts)
+    except (ValueError, TypeError) as error:
+        raise malformed(path, place, error) from error
 
 
 def _separator(column: CsvColumn) -> str:

@@ -19,9 +19,10 @@ from typing import Any
 from penstock.connectors.formats.kinds import BYTES
 from penstock.core.time import Instant
 
-__all__ = ["READ", "WRITE", "naive_utc"]
+__all__ = ["READ", "WHOLE_BITS", "WRITE", "naive_utc"]
 
-_RANGES = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
+WHOLE_BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
+"""The kinds of whole numbers that have a size."""
 
 
 def naive_utc(moment: datetime.datetime) -> datetime.datetime:
@@ -116,7 +117,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     "STRING": _text,
     "CHAR": _text,
     "BOOLEAN": _boolean,
-    **{name: _within(bits) for name, bits in _RANGES.items()},
+    **{name: _within(bits) for name, bits in WHOLE_BITS.items()},
     "BIG_INT": _whole,
     "FLOAT": _number,
     "DOUBLE": _number,
@@ -148,7 +149,7 @@ WRITE: dict[str, Callable[[Any], Any]] = {
     "STRING": _of(str, str),
     "CHAR": _of(str, str),
     "BOOLEAN": _of(bool, bool),
-    **{name: _within(bits) for name, bits in _RANGES.items()},
+    **{name: _within(bits) for name, bits in WHOLE_BITS.items()},
     "BIG_INT": _whole,
     "FLOAT": _float_out,
     "DOUBLE": _float_out,

@@ -259,11 +259,12 @@ class KeyedProcessOperator(KeyedOperator):
         self._methods = desc.spec.methods
         self._context = Context(self, task.backend)
         self._rolled: PagedReducingState | None = None
+        self._only_last = False
 
     def open(self) -> None:
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=True))
         if self.poison is None and isinstance(self._function, RollingFunction):
-            self._rolled = self._function.rolled
+            self._rolled, self._only_last = self._function.rolled, self._function.only_last
 
     def close(self) -> None:
         self._function.close()
@@ -332,7 +333,13 @@ class KeyedProcessOperator(KeyedOperator):
             results = state.fold_all(self._backend, rest, keys)
         except Exception as error:
             raise self.failed(self._methods[0], last_taken(values, rest), None, error) from error
-        self.out.emit(results, timestamps)
+        if not self._only_last:
+            self.out.emit(results, timestamps)
+            return
+        backend = self._backend
+        for key, page in dict(zip(keys, backend.pages(keys), strict=False)).items():
+            backend.key, backend.page = key, page
+            backend.register(EVENT, MAX_TIMESTAMP)
 
     def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
         call, context, result, timestamp = self._function.on_timer, self._context, None, 0

@@ -46,9 +46,9 @@ def key_of(index: int, keys: int) -> int:
     return ((h ^ h >> 15) * SECOND >> 9 & MASK) % keys
 
 
-def key_sql(index: str, keys: int) -> str:
+def key_sql(index: str, keys: int, seed: int = SEED) -> str:
     """`key_of` as a Spark SQL expression over the ``bigint`` column ``index``."""
-    h = f"(({index} * {FIRST}L + {SEED}L) & {MASK}L)"
+    h = f"(({index} * {FIRST}L + {seed}L) & {MASK}L)"
     return f"((shiftright(({h} ^ shiftright({h}, 15)) * {SECOND}L, 9) & {MASK}L) % {keys}L)"
 
 

@@ -5,7 +5,7 @@ Columns that no query in SQL asks for are left out.
 
 from __future__ import annotations
 
-from benchmarks.inputs import FIRST, MASK, SECOND, SEED
+from benchmarks.inputs import SECOND, SEED, key_sql
 from benchmarks.nexmark.generator import (
     ACTIVE_PERSONS,
     AUCTIONS,
@@ -24,8 +24,7 @@ IS_BID = f"index % {GROUP} >= {PERSONS + AUCTIONS}"
 
 
 def _draw(salt: int, below: int) -> str:
-    h = f"((index * {FIRST}L + {salt * SECOND + SEED}L) & {MASK}L)"
-    return f"((shiftright(({h} ^ shiftright({h}, 15)) * {SECOND}L, 9) & {MASK}L) % {below}L)"
+    return key_sql("index", below, salt * SECOND + SEED)
 
 
 def _hot_or_recent(is_hot: str, last: str, back: str) -> str:

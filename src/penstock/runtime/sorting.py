@@ -104,13 +104,15 @@ class RecordSorter:
 
     def drain(self) -> Iterator[SortedRecords]:
         """Everything, in order; may be called once."""
-        runs = [*map(self._run, self._runs), self._sorted()]
-        if self._by_time:
-            runs = [_one_by_one(run) for run in runs]
-            merged = merge(*runs, key=_place_and_time)
+        held = self._sorted()
+        runs = [*map(self._run, self._runs), held]
+        if not self._runs:
+            piles: Iterable[_Pile] = held
+        elif self._by_time:
+            piles = merge(*map(_one_by_one, runs), key=_place_and_time)
         else:
-            merged = merge(*runs, key=_place)
-        yield from _records(merged)
+            piles = merge(*runs, key=_place)
+        yield from _records(piles)
         self.close()
 
     def _run(self, blocks: list[tuple[int, int]]) -> Iterator[_Pile]:
@@ -188,7 +190,7 @@ def _blocks_of(piles: Iterable[_Pile], most: int) -> Iterator[list[_Pile]]:
     for place, key, entries in piles:
         first = 0
         while first < len(entries):
-            part = entries[first : first + room] if first or len(entries) > room else entries
+            part = entries[first : first + room]
             block.append((place, key, part))
             first += len(part)
             room -= len(part)

@@ -163,7 +163,7 @@ class _Assembler:
             return list(map(self.one, records))
         given = list(zip(*records, strict=True))
         columns = [read(given[place]) for place, read in zip(self._places, self._columns, strict=True)]
-        return rows_of(self._names, list(map(list, zip(*columns, strict=True))))
+        return rows_of(self._names, map(list, zip(*columns, strict=True)))
 
 
 def _assembled(assemble: _Assembler, texts: list[str], path: str, place: int) -> Any:

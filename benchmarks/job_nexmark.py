@@ -6,13 +6,13 @@ from dataclasses import asdict
 from functools import cache, partial
 
 from benchmarks import events
-from benchmarks.job_events import FLINKS, OTHERS, Size, ahead_of, of_other
+from benchmarks.job_events import BATCH, FLINKS, OTHERS, QUICK_BATCH, Size, ahead_of, of_other
 from benchmarks.model import RATE, Job, Requirement, Trial
 from benchmarks.nexmark.oracle import LOOPS
 from benchmarks.params import EventParams
 from benchmarks.peers import BYTEWAX, FLINK_THREAD, LOOP, PATHWAY, PENSTOCK, SPARK_SQL
 
-BATCH, QUICK_BATCH, FLINK_PART = 250_000, 100_000, 20_000
+FLINK_PART = 20_000
 OTHER_PARTS = {BYTEWAX: 50_000, PATHWAY: 20_000}
 BY_THE_CLOCK = "q12"
 WINDOWED = ("q5", "q7", "q8", "q11")
@@ -22,7 +22,7 @@ DATASTREAM_ONLY = ("q4", "q6")
 
 
 def _trials(quick: bool) -> list[Trial]:
-    ours = Size(2, 2, QUICK_BATCH) if quick else Size(2, 4, BATCH)
+    ours = Size(2, 2, QUICK_BATCH) if quick else Size(1, 2, BATCH)
     theirs = Size(1, 1, FLINK_PART) if quick else Size(1, 2, FLINK_PART)
     peers = {PENSTOCK: ours, FLINK_THREAD: theirs, LOOP: ours}
     more = {SPARK_SQL: ours, **{peer: of_other(peer, part, quick) for peer, part in OTHER_PARTS.items()}}

@@ -156,9 +156,9 @@ RUNNING_SUM = Job(
     trials=_trials,
     requirements=(
         *_requirements("hand-written transformWithState", {K3: 5, K5: 30}, TWS_ROW, TWS_PANDAS),
-        *_requirements("PyFlink (the better mode)", {K3: 25, K5: 25, K6: 25}, FLINK_PROCESS, FLINK_THREAD),
-        *_requirements("Bytewax", {K3: 0.8, K5: 1.5, K6: 3}, BYTEWAX),
-        *_requirements("Spark's native SQL", {K3: 0.4, K5: 0.7, K6: 1.8}, SPARK_SQL),
+        *_requirements("PyFlink (the better mode)", {K3: 30, K5: 30, K6: 30}, FLINK_PROCESS, FLINK_THREAD),
+        *_requirements("Bytewax", {K3: 1, K5: 2, K6: 3}, BYTEWAX),
+        *_requirements("Spark's native SQL", {K3: 0.4, K5: 1, K6: 1.8}, SPARK_SQL),
     ),
     notes=(
         "Records in a micro-batch, the same for all Spark peers: "
@@ -176,7 +176,7 @@ RUNNING_SUM = Job(
         "Left out for their time: transformWithState with pandas and applyInPandasWithState at 100,000 keys and all "
         "three forms at 1,000,000; "
         "PyFlink's process mode at 100,000 keys and more (one run over 100,000 records took 135 s on a busy machine).",
-        "Penstock and PyFlink compute keys from indices in Python as part of the job, the Spark peers in the JVM; "
-        "Bytewax and the loop find their input in memory. Bytewax, Pathway, PyFlink and the loop keep nothing durable.",
+        "Keys are computed from indices as part of the job, for the Spark peers in the JVM; "
+        "the loop finds its input in memory. Bytewax, Pathway, PyFlink and the loop keep nothing durable.",
     ),
 )

@@ -1,14 +1,11 @@
-"""Bytewax: one worker, no recovery store. The running sum finds its input in memory, the other jobs make it.
-
-Keys are strings, because Bytewax takes no others; the source gives them so, and that costs nothing here.
-"""
+"""Bytewax: one worker, no recovery store. Keys are strings, because Bytewax takes no others; sources make them so."""
 
 from __future__ import annotations
 
-import gc
 import json
 import operator
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from time import perf_counter
 from typing import Any
@@ -76,13 +73,15 @@ def add(total: int | None, value: int) -> tuple[int, int]:
     return new, new
 
 
+def _sums(keys: int, start: int, stop: int) -> list[Item]:
+    return [(str(key), value) for key, value in records(start, stop, keys)]
+
+
 def running_sum(params: SumParams) -> Outcome:
     """Records after the warm-up by the time they took to arrive."""
-    items = [(str(key), value) for key, value in records(0, params.records, params.keys)]
-    gc.freeze()
     consumer = Consumer(params.warmup)
     flow = Dataflow("running_sum")
-    stream: Any = op.input("given", flow, Given(len(items), lambda start, stop: items[start:stop]))
+    stream: Any = op.input("given", flow, Given(params.records, partial(_sums, params.keys)))
     op.output("consumer", op.stateful_map("sum", stream, add), consumer)
     run_main(flow)
     assert consumer.begun is not None

@@ -23,7 +23,7 @@ from penstock.common.serialization import (
 from penstock.core.errors import ProgramError, RecordError
 from penstock.datastream.formats.avro import AvroRowDeserializationSchema, AvroRowSerializationSchema
 from penstock.datastream.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
-from penstock.datastream.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
+from penstock.datastream.formats.json import JsonReaderFormat, JsonRowDeserializationSchema, JsonRowSerializationSchema
 from tests.connectors.formats.typed import SCALARS, TEXT, Typed, mystery, named, nested, rows
 
 
@@ -137,6 +137,27 @@ def test_records_of_all_kinds_have_fields(record: Any) -> None:
     write, read = json_pair(PAIR)
     assert read.deserialize(write.serialize(record)) == Row(c0=1, c1="x")
     assert CsvRowSerializationSchema.Builder(PAIR).build().serialize(record) == b"1,x\n"
+
+
+_JSON_TEXT = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+).map(json.dumps)
+_CODECS = st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32-be", "latin-1"])
+
+
+@given(_JSON_TEXT, st.sampled_from(["", " ", "\t\n", ",1", "}", "\x00"]), st.sampled_from(["", " \r"]), _CODECS)
+def test_any_message_is_parsed_as_the_standard_library_does(value: str, after: str, before: str, codec: str) -> None:
+    """P7: blanks around it, other encodings, what is no JSON."""
+    message = (before + value + after).encode(codec)
+    try:
+        expected = repr(json.loads(message))
+    except ValueError:
+        with pytest.raises(RecordError, match="cannot be read as JSON"):
+            JsonReaderFormat.for_type_info().decode(message)
+    else:
+        assert repr(JsonReaderFormat.for_type_info().decode(message)) == expected
 
 
 def test_json_is_read_leniently() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.connectors.formats.files import LineFormat
 from penstock.connectors.formats.json_schema import type_of_json_schema
 from penstock.connectors.formats.kinds import element, fields, kind, mentions
-from penstock.connectors.formats.scalars import READ, WRITE
+from penstock.connectors.formats.scalars import READ, WHOLE_BITS, WRITE
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.connectors.formats.values import field_values, row_maker
 from penstock.core.errors import ProgramError, RecordError
@@ -84,14 +84,14 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         return _reader(self._type_info, self._strict, self._ignore)
 
     @cached_property
-    def _parse_float(self) -> Any:
-        return Decimal if mentions(self._type_info, "BIG_DEC") else None
+    def _parse(self) -> Convert:
+        return _parser(Decimal if mentions(self._type_info, "BIG_DEC") else None)
 
     def deserialize(self, message: bytes | None) -> Any:
         if message is None:
             return None
         try:
-            return self._read(json.loads(message, parse_float=self._parse_float))
+            return self._read(self._parse(message))
         except (ValueError, TypeError) as error:
             if self._ignore:
                 return None
@@ -171,13 +171,32 @@ class _AnyJson:
     def __init__(self, ignore: bool) -> None:
         self._ignore = ignore
 
+    @cached_property
+    def _parse(self) -> Convert:
+        return _parser(None)
+
     def __call__(self, line: bytes) -> Any:
         try:
-            return json.loads(line)
+            return self._parse(line)
         except ValueError as error:
             if self._ignore:
                 return None
             raise RecordError(f"the line {line!r:.200} cannot be read as JSON: {error}") from error
+
+
+def _parser(parse_float: Callable[[str], Any] | None) -> Convert:
+    """`json.loads`, at a fraction of its price for what is most common: UTF-8 without blanks around the value."""
+    scan = json.JSONDecoder(parse_float=parse_float).raw_decode
+
+    def parse(message: bytes) -> Any:
+        try:
+            text = message.decode()
+            value, end = scan(text)
+        except ValueError:
+            return json.loads(message, parse_float=parse_float)
+        return value if end == len(text) else json.loads(message, parse_float=parse_float)
+
+    return parse
 
 
 # -- by type ------------------------------------------------------------------------------------------
@@ -214,16 +233,35 @@ def _composite_reader(info: TypeInformation, strict: bool, ignore: bool) -> Conv
 def _row_reader(info: TypeInformation, strict: bool, ignore: bool) -> Convert:
     names = [name for name, _ in fields(info)]
     guard = _lenient if ignore else _same
-    parts = [(n, _named(n, guard(_reader(t, strict, ignore)))) for n, t in fields(info)]
+    parts = [(n, *_taken_as_is(t), _named(n, guard(_reader(t, strict, ignore)))) for n, t in fields(info)]
     make = row_maker(names)
 
     def read(value: Any) -> Any:
         if strict and (missing := [n for n in names if n not in _expect(value, dict)]):
             raise ValueError(f"field {missing[0]!r} is missing")
         found = _expect(value, dict).get
-        return make([convert(found(name)) for name, convert in parts])
+        return make(
+            [
+                v if type(v := found(name)) is cls and (bound is None or -bound <= v < bound) else convert(v)
+                for name, cls, bound, convert in parts
+            ]
+        )
 
     return read
+
+
+_PLAIN: dict[str, type] = {
+    **dict.fromkeys(("STRING", "CHAR"), str),
+    **dict.fromkeys((*WHOLE_BITS, "BIG_INT"), int),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), float),
+    "BOOLEAN": bool,
+}
+
+
+def _taken_as_is(info: TypeInformation) -> tuple[type | None, int | None]:
+    """The class of values that need no reader, and what bounds them if they are numbers of a size."""
+    bits = WHOLE_BITS.get(kind(info))
+    return _PLAIN.get(kind(info)), None if bits is None else 1 << bits - 1
 
 
 def _same(convert: Convert) -> Convert:

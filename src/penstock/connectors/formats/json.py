@@ -233,7 +233,10 @@ def _composite_reader(info: TypeInformation, strict: bool, ignore: bool) -> Conv
 def _row_reader(info: TypeInformation, strict: bool, ignore: bool) -> Convert:
     names = [name for name, _ in fields(info)]
     guard = _lenient if ignore else _same
-    parts = [(n, *_taken_as_is(t), _named(n, guard(_reader(t, strict, ignore)))) for n, t in fields(info)]
+    parts = [
+        (n, _PLAIN.get(kind(t)), _BOUND.get(kind(t)), _named(n, guard(_reader(t, strict, ignore))))
+        for n, t in fields(info)
+    ]
     make = row_maker(names)
 
     def read(value: Any) -> Any:
@@ -250,18 +253,14 @@ def _row_reader(info: TypeInformation, strict: bool, ignore: bool) -> Convert:
     return read
 
 
-_PLAIN: dict[str, type] = {
+_PLAIN: dict[str, type[Any]] = {
     **dict.fromkeys(("STRING", "CHAR"), str),
     **dict.fromkeys((*WHOLE_BITS, "BIG_INT"), int),
     **dict.fromkeys(("FLOAT", "DOUBLE"), float),
     "BOOLEAN": bool,
 }
-
-
-def _taken_as_is(info: TypeInformation) -> tuple[type | None, int | None]:
-    """The class of values that need no reader, and what bounds them if they are numbers of a size."""
-    bits = WHOLE_BITS.get(kind(info))
-    return _PLAIN.get(kind(info)), None if bits is None else 1 << bits - 1
+"""By kind: the class of values that need no reader."""
+_BOUND = {name: 1 << bits - 1 for name, bits in WHOLE_BITS.items()}
 
 
 def _same(convert: Convert) -> Convert:

@@ -203,6 +203,30 @@ def csv_rows(folder: Path, text: str, schema: Any) -> list[Any]:
     return read_at_once(source(CsvReaderFormat.for_schema(schema.build()), folder))
 
 
+@given(
+    st.lists(st.lists(st.text('a",\r\n ü'), min_size=1, max_size=3) | st.just([]), max_size=12),
+    st.integers(1, 40),
+    st.integers(1, 3),
+)
+def test_csv_is_read_alike_with_quotes_near_by_or_not(
+    tmp_path_factory: pytest.TempPathFactory, records: list[list[str]], block: int, rows: int
+) -> None:
+    """X1, P11: whatever is read at a time, and however many records of it are plain lines."""
+    quoted = [
+        [f'"{field.replace(chr(34), 2 * chr(34))}"' if {*field} & {*'",\r\n'} else field for field in r]
+        for r in records
+    ]
+    text = "".join(",".join(record) + "\n" for record in quoted)
+    expected = [(*record, None, None)[:3] for record in records if record not in ([], [""])]
+    schema = CsvSchema.builder().add_string_column("a").add_string_column("b").add_string_column("c").build()
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    path.write_bytes(text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "_READ_BYTES", block)
+        patch.setattr(csv, "_READ_ROWS", rows)
+        assert [tuple(row) for row in read_at_once(source(CsvReaderFormat.for_schema(schema), path))] == expected
+
+
 def test_csv_dialects(tmp_path: Path) -> None:
     """X1: header, columns by name, comments, None, separators, escapes."""
     schema = CsvSchema.builder().add_number_column("n", Types.INT()).add_string_column("s").add_boolean_column("b")
@@ -278,6 +302,14 @@ def test_a_malformed_csv_record_is_named(tmp_path: Path, text: str, message: str
     schema = CsvSchema.builder().add_number_column("n", Types.INT()).add_string_column("s").add_boolean_column("b")
     with pytest.raises(RecordError, match=message):
         csv_rows(tmp_path, text, schema)
+
+
+def test_csv_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+    """P9"""
+    (tmp_path / "a.csv").write_bytes(b"1\n2\n\xff\n")
+    schema = CsvSchema.builder().add_string_column("s").build()
+    with pytest.raises(RecordError, match=r"a.csv, line 3 \(byte 4\): UnicodeDecodeError: 'utf-8' codec can't decode"):
+        read_at_once(source(CsvReaderFormat.for_schema(schema), tmp_path))
 
 
 def test_strict_headers(tmp_path: Path) -> None:

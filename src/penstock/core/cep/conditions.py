@@ -79,6 +79,9 @@ class _Simple(SimpleCondition):
     def filter(self, value: Any) -> bool:  # type: ignore[override]
         return bool(self._call(value))
 
+    def test(self, value: Any, ctx: Any) -> bool:
+        return bool(self._call(value))
+
 
 class _Iterative(IterativeCondition):
     def __init__(self, call: Callable[[Any, Any], bool]) -> None:
@@ -86,6 +89,8 @@ class _Iterative(IterativeCondition):
 
     def filter(self, value: Any, ctx: Any) -> bool:
         return bool(self._call(value, ctx))
+
+    test = filter
 
 
 class _Subtype(SimpleCondition):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.core.cep.automaton import END, Automaton, Edge, Slot
@@ -23,12 +23,13 @@ class Move:
     """An edge. `judge` says whether an event can be taken along it, passed over, both or neither.
 
     `released`: for each greedy loop before it whose until may come, the move that goes on without that loop.
+    `plain`: `where` alone decides. `ends`: the match is complete. `pends`: it is when time is up.
     """
 
     target: int
     strict: bool
     any: bool
-    where: _Test | None
+    where: _Test
     take_untils: tuple[_Test, ...]
     not_next: tuple[_Test, ...]
     not_before: tuple[_Test, ...]
@@ -36,24 +37,26 @@ class Move:
     greedy: tuple[tuple[_Test, _Test | None], ...]
     gap_ms: int | None
     released: tuple[tuple[_Test, int], ...] = ()
+    plain: bool = field(init=False)
+    ends: bool = field(init=False)
+    pends: bool = field(init=False)
 
-    @property
-    def ends(self) -> bool:
-        return self.target == END
-
-    @property
-    def pends(self) -> bool:
-        """Whether it completes a match when time is up."""
-        return self.target == END and bool(self.not_before)
+    def __post_init__(self) -> None:
+        self.plain = not (self.take_untils or self.not_next or self.not_before or self.pass_untils or self.greedy)
+        self.ends = self.target == END
+        self.pends = self.ends and bool(self.not_before)
 
     def judge(self, value: Any, ctx: Any, fresh: bool) -> int:
         """TAKE, PASS, both or neither; `fresh`: no event has been passed over yet."""
+        if self.plain:
+            if self.where(value, ctx):
+                return TAKE | PASS if self.any else TAKE
+            return _NOTHING if self.strict else PASS
         if fresh and self.not_next and _any(self.not_next, value, ctx):
             return _NOTHING
         if self.greedy and self._kept_by_loop(value, ctx):
             return _NOTHING
-        where = self.where
-        matches = where is None or where(value, ctx)
+        matches = self.where(value, ctx)
         verdict = TAKE if matches and not (self.take_untils and _any(self.take_untils, value, ctx)) else _NOTHING
         if self.strict or (matches and not self.any):
             return verdict
@@ -118,7 +121,7 @@ def _move(edge: Edge, slots: tuple[Slot, ...]) -> Move:
         edge.target,
         edge.contiguity is Contiguity.STRICT,
         edge.contiguity is Contiguity.ANY,
-        None if slot is None or slot.where is None else slot.where.test,
+        _test(None if slot is None else slot.where),
         () if slot is None else _tests(slot.untils),
         _tests(step.where for step in edge.not_next),
         _tests(step.where for step in edge.not_before),

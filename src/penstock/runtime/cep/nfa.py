@@ -194,7 +194,7 @@ class Nfa:
                 buffer.hold(partial.node)
                 done.append(_Finished(partial.start, timestamp, partial.node))
             if still:
-                partials.append(partial._replace(open=tuple(still), fresh=False))
+                partials.append(_waited(partial, tuple(still)))
             else:
                 buffer.release(partial.node)
         for slot in begun:
@@ -227,6 +227,8 @@ class Nfa:
 
     def _emit(self, matching: Matching, done: list[_Finished]) -> list[Found]:
         """Emit what is finished, as the skip strategy has it."""
+        if not done and not matching.finished:
+            return []
         if len(done) > 1:
             done.sort(key=lambda match: self._rank(matching.buffer, match))
         if not self._skips:
@@ -331,6 +333,13 @@ def events_of(buffer: SharedBuffer, node: int, names: tuple[str, ...]) -> dict[s
     for slot, event in buffer.path(node):
         found.setdefault(names[slot], []).append(buffer.store.get(event))
     return found
+
+
+def _waited(partial: Partial, still: tuple[int, ...]) -> Partial:
+    """The partial match after an event that was passed over."""
+    if still == partial.open and not partial.fresh:
+        return partial
+    return partial._replace(open=still, fresh=False)
 
 
 def _waits(move: Move) -> bool:

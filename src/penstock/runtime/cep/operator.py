@@ -130,7 +130,8 @@ class CepOperator(KeyedOperator):
         for stamp, value in events:
             if timed:
                 self._report(nfa.advance(matching, stamp))
-            self._report(self._taken(matching, value, stamp))
+            if found := self._taken(matching, value, stamp):
+                self._report(found)
         if timed:
             self._report(nfa.advance(matching, until_ms))
         frozen = matching.frozen()

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from penstock.core.attendant import attend
+from penstock.core.attendant import attend, dismiss
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.errors import JobNotFoundError
 from penstock.core.mailbox import Mailbox
@@ -213,6 +213,18 @@ def test_a_job_is_canceled_through_its_mailbox(tmp_path: Path, with_checkpoint: 
     assert client.ended.wait(10)
     _until(lambda: not announcements())
     assert Mailbox(job.mailbox).answer(request) == {"status": "CANCELED"}
+
+
+def test_a_job_that_has_ended_is_off_the_list_when_its_starter_goes_on(tmp_path: Path) -> None:
+    """P8: the folder of its checkpoint may be removed at once."""
+    for number in range(20):
+        client = Client(f"c0ffee{number:02}")
+        attend(client, "words", "streaming", str(tmp_path / "ckpt"), 0)
+        client.stop()
+        dismiss(client)
+        assert not announcements()
+        assert not list((tmp_path / "ckpt" / "penstock").glob("running.json"))
+        dismiss(client)
 
 
 def test_what_a_job_cannot_do_is_answered() -> None:

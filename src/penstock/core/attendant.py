@@ -25,7 +25,7 @@ from penstock.core.running_jobs import (
     withdraw,
 )
 
-__all__ = ["Attendant", "Handler", "attend"]
+__all__ = ["Attendant", "Handler", "attend", "dismiss"]
 
 Handler = Callable[[JobClient, dict[str, Any]], dict[str, Any]]
 """Does what a request asks and says what came of it; called in the attendant's thread, one request at a time."""
@@ -80,6 +80,17 @@ def attend(
     return Attendant(client, job, {**HANDLERS, **(more or {})})
 
 
+_ATTENDANTS: dict[str, Attendant] = {}
+"""Those of jobs that are listed, by job id."""
+
+
+def dismiss(client: JobClient) -> None:
+    """The job has ended: return once it is off the list, after which nobody touches its files."""
+    attendant = _ATTENDANTS.get(client.job_id)
+    if attendant is not None:
+        attendant.leave()
+
+
 class Attendant:
     """A thread that ends with its job."""
 
@@ -89,8 +100,9 @@ class Attendant:
         self._wake = threading.Event()
         self._done = False
         self._thread = threading.Thread(target=self._attend, name=f"penstock-attendant-{job.short_id}", daemon=True)
+        _ATTENDANTS[job.job_id] = self
         self._thread.start()
-        atexit.register(self._leave)
+        atexit.register(self.leave)
 
     def _attend(self) -> None:
         while not self._client.status.is_globally_terminal_state():
@@ -100,7 +112,7 @@ class Attendant:
             for request in self._mailbox.take():
                 self._serve(request)
         self._end()
-        atexit.unregister(self._leave)
+        atexit.unregister(self.leave)
 
     def _note_status(self) -> None:
         status = self._client.status
@@ -119,10 +131,10 @@ class Attendant:
             answer = {"error": str(error) or type(error).__name__}
         self._mailbox.reply(request, answer)
 
-    def _leave(self) -> None:
-        """The program ends: let a job that has ended be taken off the list by its thread, else do it here."""
+    def leave(self) -> None:
+        """Let a job that has ended be taken off the list by its thread, else do it here."""
         self._wake.set()
-        if self._client.status.is_globally_terminal_state():
+        if self._client.status.is_globally_terminal_state() and threading.current_thread() is not self._thread:
             self._thread.join(_LAST_MS / 1000)
         self._end()
 
@@ -131,3 +143,4 @@ class Attendant:
             self._done = True
             withdraw(self._job)
             self._mailbox.close()
+            _ATTENDANTS.pop(self._job.job_id, None)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.taskcontext import TaskContext as SparkTaskContext
 
+from penstock.core.attendant import dismiss
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
@@ -94,6 +95,7 @@ class BoundedJob(JobClient):
 
     def wait(self) -> JobExecutionResult:
         self._thread.join_or_stop(self.stop)
+        dismiss(self)
         if self._error is not None:
             raise self._error
         return JobExecutionResult(

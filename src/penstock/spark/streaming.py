@@ -16,6 +16,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.core.attendant import dismiss
 from penstock.core.checkpointed import checkpointed_function
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
@@ -372,6 +373,7 @@ class StreamingJob(JobClient):
 
     def wait(self) -> JobExecutionResult:
         self._thread.join_or_stop(self.stop)
+        dismiss(self)
         if self._error is not None:
             raise self._error
         return JobExecutionResult(

@@ -34,7 +34,7 @@ RIVALS = {
 """What users would take instead. Of PySpark native SQL wherever it can express the job."""
 
 BATCH, QUICK_BATCH = 500_000, 120_000
-"""Records in a micro-batch, the same for Penstock and for Spark: a second or two. Penstock's default aims at ten."""
+"""Records in a micro-batch, the same for Penstock and for Spark: Penstock's own limit for a split."""
 
 FLINK = {what: 12_000 if what == SLIDING else 30_000 for what in RIVALS}
 """A third of what PyFlink gets: the first third is its warm-up."""

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cache, partial
 
 from benchmarks.inputs import Answer, expected_per_batch, expected_per_record
+from benchmarks.job_events import BATCH
 from benchmarks.model import RATE, Job, Ref, Requirement, Trial
 from benchmarks.params import SumParams
 from benchmarks.peers import (
@@ -39,7 +40,7 @@ class Case:
         return f"{self.keys:,} keys" + (f", {self.batch:,} a batch" if self.small else "")
 
 
-K3, K5, K6 = Case(10**3, 500_000), Case(10**5, 500_000), Case(10**6, 1_000_000)
+K3, K5, K6 = Case(10**3, BATCH), Case(10**5, BATCH), Case(10**6, 1_000_000)
 K3_SMALL, K5_SMALL = Case(10**3, 250_000, small=True), Case(10**5, 250_000, small=True)
 
 

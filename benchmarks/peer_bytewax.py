@@ -73,7 +73,7 @@ def add(total: int | None, value: int) -> tuple[int, int]:
     return new, new
 
 
-def _sums(keys: int, start: int, stop: int) -> list[Item]:
+def _items(keys: int, start: int, stop: int) -> list[Item]:
     return [(str(key), value) for key, value in records(start, stop, keys)]
 
 
@@ -81,7 +81,7 @@ def running_sum(params: SumParams) -> Outcome:
     """Records after the warm-up by the time they took to arrive."""
     consumer = Consumer(params.warmup)
     flow = Dataflow("running_sum")
-    stream: Any = op.input("given", flow, Given(params.records, partial(_sums, params.keys)))
+    stream: Any = op.input("given", flow, Given(params.records, partial(_items, params.keys)))
     op.output("consumer", op.stateful_map("sum", stream, add), consumer)
     run_main(flow)
     assert consumer.begun is not None

@@ -133,8 +133,10 @@ class Attendant:
 
     def leave(self) -> None:
         """Let a job that has ended be taken off the list by its thread, else do it here."""
+        if threading.current_thread() is self._thread:
+            return  # it leaves when it has answered
         self._wake.set()
-        if self._client.status.is_globally_terminal_state() and threading.current_thread() is not self._thread:
+        if self._client.status.is_globally_terminal_state():
             self._thread.join(_LAST_MS / 1000)
         self._end()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock.connectors.formats.csv_schema import CsvDialect
 from penstock.connectors.formats.kinds import element, fields, kind
-from penstock.connectors.formats.scalars import READ, WHOLE_BITS, WRITE
+from penstock.connectors.formats.scalars import READ, WHOLE_BOUNDS, WRITE
 from penstock.connectors.formats.values import row_maker
 from penstock.core.errors import ProgramError, RecordError
 from penstock.core.types import TypeInformation
@@ -40,15 +40,15 @@ def column_reader(
     info: TypeInformation, null: str | None, read: Callable[[str], Any]
 ) -> Callable[[Sequence[str]], Any]:
     """`read`, the field's reader, for all records of a batch at once: the commonest types without a call for each."""
-    what, bits = kind(info), WHOLE_BITS.get(kind(info))
+    what, bound = kind(info), WHOLE_BOUNDS.get(kind(info))
 
     def read_all(texts: Sequence[str]) -> Sequence[Any]:
         if null is None or null not in texts:
             if what in _TEXT:
                 return texts
-            if bits is not None and all(map(str.isdecimal, texts)):
+            if bound is not None and all(map(str.isdecimal, texts)):
                 numbers = list(map(int, texts))
-                if max(numbers) < 1 << bits - 1:
+                if max(numbers) < bound:
                     return numbers
         return list(map(read, texts))
 

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.connectors.formats.files import LineFormat
 from penstock.connectors.formats.json_schema import type_of_json_schema
 from penstock.connectors.formats.kinds import element, fields, kind, mentions
-from penstock.connectors.formats.scalars import READ, WHOLE_BITS, WRITE
+from penstock.connectors.formats.scalars import READ, WHOLE_BOUNDS, WRITE
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.connectors.formats.values import field_values, row_maker
 from penstock.core.errors import ProgramError, RecordError
@@ -171,13 +171,9 @@ class _AnyJson:
     def __init__(self, ignore: bool) -> None:
         self._ignore = ignore
 
-    @cached_property
-    def _parse(self) -> Convert:
-        return _parser(None)
-
     def __call__(self, line: bytes) -> Any:
         try:
-            return self._parse(line)
+            return _parse_any(line)
         except ValueError as error:
             if self._ignore:
                 return None
@@ -192,11 +188,16 @@ def _parser(parse_float: Callable[[str], Any] | None) -> Convert:
         try:
             text = message.decode()
             value, end = scan(text)
+            if end == len(text):
+                return value
         except ValueError:
-            return json.loads(message, parse_float=parse_float)
-        return value if end == len(text) else json.loads(message, parse_float=parse_float)
+            pass  # what is not UTF-8, or begins with a blank; what is no JSON is refused below
+        return json.loads(message, parse_float=parse_float)
 
     return parse
+
+
+_parse_any = _parser(None)
 
 
 # -- by type ------------------------------------------------------------------------------------------
@@ -234,7 +235,7 @@ def _row_reader(info: TypeInformation, strict: bool, ignore: bool) -> Convert:
     names = [name for name, _ in fields(info)]
     guard = _lenient if ignore else _same
     parts = [
-        (n, _PLAIN.get(kind(t)), _BOUND.get(kind(t)), _named(n, guard(_reader(t, strict, ignore))))
+        (n, _PLAIN.get(kind(t)), WHOLE_BOUNDS.get(kind(t)), _named(n, guard(_reader(t, strict, ignore))))
         for n, t in fields(info)
     ]
     make = row_maker(names)
@@ -255,12 +256,11 @@ def _row_reader(info: TypeInformation, strict: bool, ignore: bool) -> Convert:
 
 _PLAIN: dict[str, type[Any]] = {
     **dict.fromkeys(("STRING", "CHAR"), str),
-    **dict.fromkeys((*WHOLE_BITS, "BIG_INT"), int),
+    **dict.fromkeys((*WHOLE_BOUNDS, "BIG_INT"), int),
     **dict.fromkeys(("FLOAT", "DOUBLE"), float),
     "BOOLEAN": bool,
 }
 """By kind: the class of values that need no reader."""
-_BOUND = {name: 1 << bits - 1 for name, bits in WHOLE_BITS.items()}
 
 
 def _same(convert: Convert) -> Convert:

@@ -19,10 +19,11 @@ from typing import Any
 from penstock.connectors.formats.kinds import BYTES
 from penstock.core.time import Instant
 
-__all__ = ["READ", "WHOLE_BITS", "WRITE", "naive_utc"]
+__all__ = ["READ", "WHOLE_BOUNDS", "WRITE", "naive_utc"]
 
-WHOLE_BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
-"""The kinds of whole numbers that have a size."""
+_BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
+WHOLE_BOUNDS = {name: 1 << bits - 1 for name, bits in _BITS.items()}
+"""Of each kind of whole numbers that has a size: the first number that is too large for it."""
 
 
 def naive_utc(moment: datetime.datetime) -> datetime.datetime:
@@ -117,7 +118,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     "STRING": _text,
     "CHAR": _text,
     "BOOLEAN": _boolean,
-    **{name: _within(bits) for name, bits in WHOLE_BITS.items()},
+    **{name: _within(bits) for name, bits in _BITS.items()},
     "BIG_INT": _whole,
     "FLOAT": _number,
     "DOUBLE": _number,
@@ -149,7 +150,7 @@ WRITE: dict[str, Callable[[Any], Any]] = {
     "STRING": _of(str, str),
     "CHAR": _of(str, str),
     "BOOLEAN": _of(bool, bool),
-    **{name: _within(bits) for name, bits in WHOLE_BITS.items()},
+    **{name: _within(bits) for name, bits in _BITS.items()},
     "BIG_INT": _whole,
     "FLOAT": _float_out,
     "DOUBLE": _float_out,

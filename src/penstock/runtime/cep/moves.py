@@ -23,7 +23,7 @@ class Move:
     """An edge. `judge` says whether an event can be taken along it, passed over, both or neither.
 
     `released`: for each greedy loop before it whose until may come, the move that goes on without that loop.
-    `plain`: `where` alone decides. `ends`: the match is complete. `pends`: it is when time is up.
+    `ends`: the match is complete. `pends`: it is when time is up.
     """
 
     target: int
@@ -37,21 +37,15 @@ class Move:
     greedy: tuple[tuple[_Test, _Test | None], ...]
     gap_ms: int | None
     released: tuple[tuple[_Test, int], ...] = ()
-    plain: bool = field(init=False)
     ends: bool = field(init=False)
     pends: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.plain = not (self.take_untils or self.not_next or self.not_before or self.pass_untils or self.greedy)
         self.ends = self.target == END
         self.pends = self.ends and bool(self.not_before)
 
     def judge(self, value: Any, ctx: Any, fresh: bool) -> int:
         """TAKE, PASS, both or neither; `fresh`: no event has been passed over yet."""
-        if self.plain:
-            if self.where(value, ctx):
-                return TAKE | PASS if self.any else TAKE
-            return _NOTHING if self.strict else PASS
         if fresh and self.not_next and _any(self.not_next, value, ctx):
             return _NOTHING
         if self.greedy and self._kept_by_loop(value, ctx):

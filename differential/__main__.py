@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from differential import examples, listed, report
+from differential import examples, kept, listed, report
 from differential.compare import Difference, Outcomes, differences, read
 from differential.sides import HOSTS, PYFLINK, Side, SideFailed, prepare
 
@@ -37,6 +37,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", metavar="NAME", help=f"a program, program.case, or examples: {', '.join(PROGRAMS)}")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"how many, instead of {SEEDS}")
     parser.add_argument("--hosts", type=_hosts, default=list(HOSTS[:2]), metavar="A,B", help=f"of {', '.join(HOSTS)}")
+    parser.add_argument("--keep", action="store_true", help="ask PyFlink only what it was not asked before")
     parser.add_argument("--record", action="store_true", help="write differential/RESULTS.md")
     options = parser.parse_args(arguments)
     if options.record and options.only:
@@ -55,7 +56,8 @@ def _outcomes(side: Side, options: argparse.Namespace) -> Outcomes:
     names = [n for n in PROGRAMS if options.only in (None, n) or (options.only or "").startswith(f"{n}.")]
     print(f"{side.name}: {', '.join([options.only] if options.only else [*names, 'examples'])}", flush=True)
     prepare(side)
-    outcomes = _programs(side, [options.only] if options.only and names else names, options.seeds) if names else {}
+    asked = [options.only] if options.only and names else names
+    outcomes = _programs(side, asked, options.seeds, options.keep) if names else {}
     if options.only is None or options.only.startswith("examples"):
         chosen = examples.found(Side(PYFLINK).python())
         wanted = (options.only or "examples").rstrip("/")
@@ -65,16 +67,16 @@ def _outcomes(side: Side, options: argparse.Namespace) -> Outcomes:
     return outcomes
 
 
-def _programs(side: Side, names: list[str], seeds: int) -> Outcomes:
+def _programs(side: Side, names: list[str], seeds: int, keep: bool) -> Outcomes:
     """PyFlink has some 20 threads for each case and keeps them: it gets many processes; Penstock, one."""
     numbers = list(range(1, seeds + 1))
     pieces = [([part], [seed]) for part in _parts(names) for seed in numbers] if side.reference else [(names, numbers)]
     outcomes: Outcomes = {}
     for number, piece in enumerate(pieces, 1):
         print(f"  {number} of {len(pieces)}: {', '.join(piece[0])}", flush=True)
-        outcomes |= _process(side, *piece)
+        outcomes |= _process(side, *piece, keep)
     for case, seed in [key for key, outcome in outcomes.items() if outcome.together]:
-        outcomes |= _process(side, [case], [seed])
+        outcomes |= _process(side, [case], [seed], keep)
     return outcomes
 
 
@@ -92,11 +94,19 @@ def _step(name: str) -> int:
     return 1 if name == "fragile" else PART
 
 
-def _process(side: Side, names: list[str], seeds: list[int]) -> Outcomes:
+def _process(side: Side, names: list[str], seeds: list[int], keep: bool) -> Outcomes:
     out = side.folder / f"{side.name}.jsonl"
-    ended = side.run(["-m", "differential.programs", str(out), ",".join(map(str, seeds)), *names], TIMEOUT_S)
-    if ended.returncode:
-        raise SideFailed(f"{side.name} ended with {ended.returncode} at {names}:\n{ended.stderr[-2000:]}")
+
+    def run() -> None:
+        ended = side.run(["-m", "differential.programs", str(out), ",".join(map(str, seeds)), *names], TIMEOUT_S)
+        if ended.returncode:
+            raise SideFailed(f"{side.name} ended with {ended.returncode} at {names}:\n{ended.stderr[-2000:]}")
+
+    if keep and side.reference:
+        programs = kept.texts([name.replace(":", ".").split(".")[0] for name in names])
+        kept.keep([*programs, *names, repr(seeds), *side.facts()], out, run)
+    else:
+        run()
     return read(out)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ from pathlib import Path
 import penstock
 from differential.compare import Outcomes
 from differential.listed import Verdict
-from differential.sides import PYFLINK, Side
+from differential.sides import flink_version
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
 
@@ -52,7 +51,7 @@ def write(figures: Figures) -> None:
 def _head(figures: Figures) -> str:
     facts = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "versions": f"apache-flink {_flink()}, penstock {penstock.__version__}, pyspark {version('pyspark')}",
+        "versions": f"apache-flink {flink_version()}, penstock {penstock.__version__}, pyspark {version('pyspark')}",
         "hosts": ", ".join(figures.hosts),
         "programs": figures.programs,
         "cases": figures.cases,
@@ -63,12 +62,6 @@ def _head(figures: Figures) -> str:
         "listed, but agreeing": len(figures.verdict.stale),
     }
     return "\n".join(f"| {name} | {value} |" for name, value in facts.items())
-
-
-def _flink() -> str:
-    code = "from importlib.metadata import version; print(version('apache-flink'))"
-    python = Side(PYFLINK).python()
-    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
 _PAGE = """# The last whole run of `make differential`

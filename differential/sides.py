@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from benchmarks.envs import interpreter
@@ -48,6 +49,10 @@ class Side:
     def python(self) -> str:
         return interpreter("flink") if self.reference else sys.executable
 
+    def facts(self) -> list[str]:
+        """What of PyFlink's side decides its outcomes beside the programs: version and settings."""
+        return [flink_version(), json.dumps(_flink(), sort_keys=True)]
+
     def run(self, arguments: list[str], timeout_s: float) -> subprocess.CompletedProcess[str]:
         """Run this side's Python to its end."""
         command = [self.python(), *arguments]
@@ -61,6 +66,14 @@ class Side:
         # PyFlink starts its workers with the `python` it finds on PATH
         programs = os.pathsep.join([str(Path(self.python()).parent), os.environ.get("PATH", "")])
         return {**os.environ, **own, "PYTHONPATH": os.pathsep.join(path), "PATH": programs}
+
+
+@cache
+def flink_version() -> str:
+    """Of the PyFlink that is compared with."""
+    code = "from importlib.metadata import version; print(version('apache-flink'))"
+    command = [Side(PYFLINK).python(), "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _flink() -> dict[str, str]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
+from differential import kept
 from differential.compare import Outcome, differences
 from differential.examples import printed
 from differential.listed import Entry, judge, load
@@ -58,3 +63,41 @@ def test_only_the_package_in_imports_changes() -> None:
 
 def test_what_an_example_printed_is_compared_without_its_place_and_the_log() -> None:
     assert printed("2> ('a', 1)\n(b,2)\n\nPYFLINK_CYTHON_ENABLED: True\n") == ("(a,1)", "(b,2)")
+
+
+def test_pyflink_is_asked_once_for_what_has_not_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "kept")
+    out, asked = tmp_path / "out.jsonl", []
+
+    def ask() -> None:
+        asked.append(1)
+        out.write_text(f"{len(asked)}")
+
+    for parts, expected in [(["a", "bc"], "1"), (["a", "bc"], "1"), (["ab", "c"], "2"), (["a", "bc"], "1")]:
+        kept.keep(parts, out, ask)
+        assert out.read_text() == expected
+
+
+def test_a_failure_of_pyflink_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "FOLDER", tmp_path / "kept")
+
+    def fail() -> None:
+        raise RuntimeError("boom")
+
+    with pytest.raises(RuntimeError):
+        kept.keep(["a"], tmp_path / "out.jsonl", fail)
+    kept.keep(["a"], tmp_path / "out.jsonl", lambda: (tmp_path / "out.jsonl").touch())
+    assert (tmp_path / "out.jsonl").exists()
+
+
+def test_what_a_program_uses_decides_its_outcomes_too(tmp_path: Path) -> None:
+    for name, text in {
+        "__main__": "from differential.programs import kit",
+        "kit": "KIT",
+        "timers": "from differential.programs.state import keyed",
+        "state": "from differential.programs.kit import Program",
+        "other": "OTHER",
+    }.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    assert len(kept.texts(["timers"], tmp_path)) == 4
+    assert "OTHER" not in kept.texts(["timers"], tmp_path)

@@ -103,7 +103,7 @@ def _process(side: Side, names: list[str], seeds: list[int], keep: bool) -> Outc
             raise SideFailed(f"{side.name} ended with {ended.returncode} at {names}:\n{ended.stderr[-2000:]}")
 
     if keep and side.reference:
-        programs = kept.texts([name.replace(":", ".").split(".")[0] for name in names])
+        programs = kept.texts([name.replace(":", ".").split(".")[0] for name in names], side.programs)
         kept.keep([*programs, *names, repr(seeds), *side.facts()], out, run)
     else:
         run()

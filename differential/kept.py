@@ -12,10 +12,9 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from differential.sides import ROOT, SCRATCH
+from differential.sides import SCRATCH
 
 FOLDER = SCRATCH / "kept"
-_PROGRAMS = ROOT / "differential" / "programs"
 _USES = re.compile(r"^from differential\.programs(?:\.(\w+)| import (\w+))", re.MULTILINE)
 
 
@@ -44,8 +43,8 @@ def fingerprint(parts: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def texts(programs: Sequence[str], folder: Path = _PROGRAMS) -> list[str]:
-    """The text of the programs, and of every module beside them that they use, each once."""
+def texts(programs: Sequence[str], folder: Path) -> list[str]:
+    """The text of the programs in a folder, and of every module beside them that they use, each once."""
     found: dict[str, str] = {}
     waiting = ["__main__", *programs]
     while waiting:

@@ -42,6 +42,11 @@ class Side:
         """Where its copy of the programs is, and its outcomes."""
         return SCRATCH / ("pyflink" if self.reference else "penstock")
 
+    @property
+    def programs(self) -> Path:
+        """Its copy of the programs; `prepare` lays it out."""
+        return self.folder / "differential" / "programs"
+
     def text(self, program: str) -> str:
         """A program as this side runs it: the package in its imports is the only thing that changes."""
         return program if self.reference else _IMPORT.sub(r"\1penstock", program)

@@ -184,4 +184,4 @@ def test_the_older_name_writes_too(tmp_path: Path) -> None:
     with pytest.warns(DeprecationWarning, match="Use FileSink instead"):
         sink = StreamingFileSink.for_row_format(str(tmp_path), Encoder.json_encoder()).build()
     job_into(sink, [(Row(a=1), 2)]).run()
-    assert visible(tmp_path) == {".": ['[{"a": 1}, 2]']}
+    assert visible(tmp_path) == {".": ['[{"a":1},2]']}

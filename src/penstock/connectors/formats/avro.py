@@ -263,7 +263,7 @@ class _unfit:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, RecordError):
-            raise RecordError(f"the record {self._value!r:.200} cannot be written as Avro: {error!r}") from error
+            raise RecordError(f"the record {self._value!r:.200} cannot be written as Avro: {error}") from error
 
 
 # -- messages ------------------------------------------------------------------------------------------

@@ -80,5 +80,5 @@ def difference(folder: Path) -> str:
 
 
 def _committed(folder: Path) -> list[tuple[int, int, int]]:
-    files = [f for f in folder.glob("*") if not f.name.startswith(".")]
+    files = [f for f in folder.rglob("*") if f.is_file() and not f.name.startswith(".")]
     return [tuple(json.loads(line)) for f in files for line in f.read_text().splitlines()]

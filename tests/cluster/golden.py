@@ -100,7 +100,7 @@ def published(folder: Path, host: str) -> dict[str, list[list[Any]]]:
 
 
 def _lines(folder: Path) -> list[list[Any]]:
-    files = [f for f in folder.glob("*") if not f.name.startswith(".")]
+    files = [f for f in folder.rglob("*") if f.is_file() and not f.name.startswith(".")]
     return sorted(json.loads(line) for f in files for line in f.read_text().splitlines())
 
 

@@ -105,5 +105,5 @@ def test_a_supervised_driver_that_is_killed_comes_back(cluster: Cluster, tmp_pat
 
 
 def _published(folder: Path) -> list[str]:
-    files = [f for f in folder.glob("*") if not f.name.startswith(".")]
+    files = [f for f in folder.rglob("*") if f.is_file() and not f.name.startswith(".")]
     return [line for f in files for line in f.read_text().splitlines()]

@@ -1,5 +1,8 @@
 """Buckets and part files of the sink, through the two-phase protocol (X2, F6)."""
 
+import re
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +14,17 @@ from penstock.core import compat
 from penstock.core.clock import ManualClock
 from penstock.core.errors import ProgramError, SinkError
 from penstock.core.watermark import TimestampAssigner
-from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream import SinkFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import (
     BucketAssigner,
     FileCompactor,
     FileCompactStrategy,
     FileSink,
+    OutputFileConfig,
     RollingPolicy,
     StreamingFileSink,
 )
+from penstock.datastream.formats.csv import CsvBulkWriters, CsvSchema
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 from penstock.testing import LocalJob, local_job
 
@@ -99,7 +104,9 @@ def test_the_usual_formats_and_zones() -> None:
 def test_files_roll_at_their_size_within_a_batch(tmp_path: Path) -> None:
     """X2"""
     policy = RollingPolicy.default_rolling_policy(part_size=16)
-    job_into(builder(tmp_path).with_rolling_policy(policy).build(), [("a", i) for i in range(10)]).run()
+    made = builder(tmp_path).with_rolling_policy(policy)
+    made.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+    job_into(made.build(), [("a", i) for i in range(10)]).run()
     sizes = [path.stat().st_size for path in tmp_path.iterdir()]
     assert sizes == [18] * 5
     assert visible(tmp_path) == {".": [str(("a", i)) for i in range(10)]}
@@ -126,10 +133,10 @@ def test_leftovers_in_buckets_are_removed(tmp_path: Path) -> None:
     assert not left.exists()
 
 
-@pytest.mark.parametrize("bucket", ["../out", "/abs", ".hidden", "a/_b", "a//b", None])
+@pytest.mark.parametrize("bucket", ["../out", "/abs", ".hidden", "a/_b", "a//b", "a/", "a/../b", ".", "a\0b", None, 5])
 def test_a_bucket_outside_or_hidden_is_refused(tmp_path: Path, bucket: Any) -> None:
     """P9"""
-    with pytest.raises(SinkError, match="is no bucket: it must be a path below the sink's folder"):
+    with pytest.raises(SinkError, match="but a bucket is a path below the sink's folder: names joined"):
         job_into(builder(tmp_path).with_bucket_assigner(ByFirst()).build(), [(bucket, 1)]).run()
 
 
@@ -179,9 +186,79 @@ def test_mistakes_are_refused(tmp_path: Path) -> None:
         BucketAssigner().get_bucket_id(1, None)  # type: ignore[arg-type]
 
 
-def test_the_older_name_writes_too(tmp_path: Path) -> None:
+HOUR = "1970-01-01--0"
+
+
+@pytest.fixture
+def greenwich(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The machine's time zone is UTC."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("greenwich")
+@pytest.mark.parametrize("bulk", [False, True])
+def test_a_bucket_is_an_hour_unless_said_otherwise(tmp_path: Path, bulk: bool) -> None:
+    """F6, X2: as in PyFlink; each record once, with batches thrown away and restarts on both sides of the hour."""
+    schema = CsvSchema.builder().add_string_column("a").add_number_column("b").build()
+    writers = CsvBulkWriters.for_schema(schema)
+    made = FileSink.for_bulk_format(str(tmp_path), writers) if bulk else builder(tmp_path)
+    clock = ManualClock(3_599_000)
+    job = job_into(made.build(), [("x", i) for i in range(6)], 1, clock)
+    job.run_batch(2)
+    job.run_batch(2, commit=False)
+    clock.advance_ms(1_000)
+    job.restart()
+    job.run_batch(2)
+    job.restart()
+    job.run()
+    show = "x,{}" if bulk else "('x', {})"
+    assert visible(tmp_path) == {
+        f"{HOUR}0": [show.format(i) for i in range(2)],
+        f"{HOUR}1": [show.format(i) for i in range(2, 6)],
+    }
+
+
+@pytest.mark.usefixtures("greenwich")
+@pytest.mark.parametrize("call", ["add_sink", "sink_to"])
+def test_the_older_name_writes_too(tmp_path: Path, call: str) -> None:
+    """X5: it is a sink function in PyFlink, so `add_sink` takes it; it is exactly-once here as there."""
+    with pytest.warns(DeprecationWarning, match="Use FileSink instead"):
+        made = StreamingFileSink.for_row_format(str(tmp_path), Encoder.json_encoder())
+    config = OutputFileConfig.builder().with_part_prefix("prefix").with_part_suffix("suffix").build()
+    sink = made.with_rolling_policy(RollingPolicy.default_rolling_policy(1 << 30)).with_output_file_config(config)
+    env = StreamExecutionEnvironment()
+    getattr(env.from_collection([(Row(a=1), 2), (Row(a=2), 3)]), call)(sink.build())
+    assert "exactly-once (two-phase sink)" in env.explain()
+    job = local_job(env, clock=ManualClock(0))
+    job.run_batch(1, commit=False)
+    assert visible(tmp_path) == {}
+    job.restart()
+    job.run()
+    assert visible(tmp_path) == {f"{HOUR}0": ['[{"a":1},2]', '[{"a":2},3]']}
+    found = [path.name for path in (tmp_path / f"{HOUR}0").iterdir() if not path.name.startswith(".")]
+    assert all(name.startswith("prefix") and name.endswith("suffix") for name in found)
+
+
+def test_the_older_bulk_builder_makes_a_sink_function(tmp_path: Path) -> None:
     """X5"""
     with pytest.warns(DeprecationWarning, match="Use FileSink instead"):
-        sink = StreamingFileSink.for_row_format(str(tmp_path), Encoder.json_encoder()).build()
-    job_into(sink, [(Row(a=1), 2)]).run()
-    assert visible(tmp_path) == {".": ['[{"a": 1}, 2]']}
+        made = StreamingFileSink.for_bulk_format(str(tmp_path), ParquetBulkWriters.for_row_type())
+    assert isinstance(made.build(), SinkFunction)
+    with pytest.raises(NotImplementedError, match="writes through its writer"):
+        made.build().invoke(1, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("part", ["../x", "a/b", "/x", "a\\b", "a\0b", None])
+def test_a_part_of_a_name_leads_nowhere(part: Any) -> None:
+    """P9"""
+    for name, make in (
+        ("part_prefix", OutputFileConfig.builder().with_part_prefix),
+        ("part_suffix", OutputFileConfig.builder().with_part_suffix),
+    ):
+        message = rf"OutputFileConfig: {name} is a part of a file's name, without slashes, got {re.escape(repr(part))}"
+        with pytest.raises(ProgramError, match=message):
+            make(part).build()

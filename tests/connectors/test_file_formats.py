@@ -204,7 +204,7 @@ def csv_rows(folder: Path, text: str, schema: Any) -> list[Any]:
 
 
 @given(
-    st.lists(st.lists(st.text('a",\r\n ü'), min_size=1, max_size=3) | st.just([]), max_size=12),
+    st.lists(st.lists(st.text('a",\r\n ü'), min_size=3, max_size=3) | st.just([]), max_size=12),
     st.integers(1, 40),
     st.integers(1, 3),
 )
@@ -217,7 +217,7 @@ def test_csv_is_read_alike_with_quotes_near_by_or_not(
         for r in records
     ]
     text = "".join(",".join(record) + "\n" for record in quoted)
-    expected = [(*record, None, None)[:3] for record in records if record not in ([], [""])]
+    expected = [tuple(record) for record in records if record]
     schema = CsvSchema.builder().add_string_column("a").add_string_column("b").add_string_column("c").build()
     path = tmp_path_factory.mktemp("csv") / "a.csv"
     path.write_bytes(text.encode())
@@ -228,13 +228,12 @@ def test_csv_is_read_alike_with_quotes_near_by_or_not(
 
 
 def test_csv_dialects(tmp_path: Path) -> None:
-    """X1: header, columns by name, comments, None, separators, escapes."""
+    """X1: header, comments, None, separators, escapes."""
     schema = CsvSchema.builder().add_number_column("n", Types.INT()).add_string_column("s").add_boolean_column("b")
-    assert csv_rows(tmp_path, "b,s,n\ntrue,x,1\n\n,,\n", schema.set_use_header()) == [
+    assert csv_rows(tmp_path, "n,s,b\n1,x,true\n\n,,\n", schema.set_use_header()) == [
         Row(n=1, s="x", b=True),
         Row(n=None, s="", b=None),
     ]
-    assert csv_rows(tmp_path, "n,s,z\n1,x,9\n", schema) == [Row(n=1, s="x", b=None)]
     schema.set_use_header(False).set_column_separator("|").set_allow_comments().set_null_value("-").set_escape_char(
         "\\"
     )
@@ -293,6 +292,8 @@ def test_csv_without_quotes_is_read_in_blocks(tmp_path: Path, monkeypatch: pytes
         ("1,x,true\nzwei,y,true\n", r"a.csv, line 2 \(byte 9\): ValueError: field 'n': invalid literal"),
         ("1,x,maybe\n", r"line 1 \(byte 0\): ValueError: field 'b': 'maybe' is neither true nor false"),
         ("1,x,true,9\n", r"line 1 \(byte 0\): ValueError: 4 fields where 3 were expected"),
+        ("1,x,true, ,\n", r"line 1 \(byte 0\): ValueError: 5 fields where 3 were expected"),
+        ("1,x,true\n1,x\n", r"line 2 \(byte 9\): ValueError: 2 fields where 3 were expected"),
         ('1,"x\ny",true\n2,"x', r"line 3 \(byte 13\): Error: unexpected end of data"),
         ("99999999999,x,true\n", "99999999999 does not fit in 32 bits"),
     ],
@@ -312,10 +313,51 @@ def test_csv_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
         read_at_once(source(CsvReaderFormat.for_schema(schema), tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("h1,h2\nstring,123\n", [("string", 123)]),
+        ("h1\nstring,123\n", [("string", 123)]),
+        ("h1,h2,h3\nstring,123\n", [("string", 123)]),
+        ('"h\n1",h2\nstring,123\n', [("string", 123)]),
+        ("\nstring,123\n", [("string", 123)]),
+        ("\ufeffh1,h2\nstring,123,\n", [("string", 123)]),
+        ("h1,h2\n", []),
+        ("", []),
+    ],
+)
+def test_a_header_is_skipped_and_columns_go_by_position(
+    tmp_path: Path, text: str, expected: list[tuple[Any, ...]]
+) -> None:
+    """X1: whatever the header says, as in PyFlink; what the records lack or have too much is still refused."""
+    schema = CsvSchema.builder().add_string_column("string").add_number_column("number").set_use_header()
+    assert [tuple(row) for row in csv_rows(tmp_path, text, schema)] == expected
+    for line, message in (("a\n", "1 fields where 2 were expected"), ("a,1,2\n", "3 fields where 2 were expected")):
+        with pytest.raises(RecordError, match=message):
+            csv_rows(tmp_path, f"h1,h2,h3\n{line}", schema)
+
+
+def test_a_header_in_another_order_is_warned_about(tmp_path: Path) -> None:
+    """X1: PyFlink takes columns by position without a word."""
+    schema = CsvSchema.builder().add_string_column("a").add_number_column("b").set_use_header()
+    with pytest.warns(RuntimeWarning, match=r"a.csv: the header names the columns \['b', 'a'\].*by position, not by"):
+        assert csv_rows(tmp_path, "b,a\n7,8\n", schema) == [Row(a="7", b=8)]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_field(tmp_path: Path) -> None:
+    """X1"""
+    schema = CsvSchema.builder().add_string_column("a").add_number_column("b")
+    for text in ("\ufeffx,1\ny,2\n", '\ufeff"x",1\ny,2\n'):
+        assert csv_rows(tmp_path, text, schema) == [Row(a="x", b=1), Row(a="y", b=2)]
+
+
 def test_strict_headers(tmp_path: Path) -> None:
     """P9"""
     schema = CsvSchema.builder().add_number_column("n").set_use_header().set_strict_headers()
     assert csv_rows(tmp_path, "n\n1\n", schema) == [Row(n=1)]
+    for header in ("n,m", " n ", ""):
+        with pytest.raises(SourceError, match=r"a.csv: the header names the columns"):
+            csv_rows(tmp_path, f"{header}\n1\n", schema)
     with pytest.raises(SourceError, match=r"a.csv: the header names the columns \['m'\], the schema \['n'\]"):
         csv_rows(tmp_path, "m\n1\n", schema)
     with pytest.raises(ProgramError, match="CsvSchema: column 'n' is there twice"):
@@ -344,7 +386,7 @@ def test_json_lines(tmp_path: Path) -> None:
 def test_a_damaged_file_is_refused_by_name(tmp_path: Path, name: str, damage: str) -> None:
     """F8: never silently less."""
     write(tmp_path, FORMATS[name][0], records(500), 1, [])
-    (path,) = tmp_path.iterdir()
+    (path,) = [p for p in tmp_path.rglob("*") if p.is_file()]
     data = path.read_bytes()
     path.write_bytes({"empty": b"", "cut off": data[: len(data) * 2 // 3]}.get(damage, b"no, not at all" * 50))
     with pytest.raises(SourceError, match=rf"{path.name} is damaged or not of this format"):
@@ -450,7 +492,7 @@ def test_settings_without_effect_are_said_so(tmp_path: Path) -> None:
     ):
         bulk = OrcBulkWriters.for_row_type(ROW, properties)
     write(tmp_path, bulk, records(3), 1, [])
-    (path,) = tmp_path.iterdir()
+    (path,) = [p for p in tmp_path.rglob("*") if p.is_file()]
     assert orc.ORCFile(str(path)).compression == "ZLIB"
 
 

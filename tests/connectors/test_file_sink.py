@@ -28,9 +28,14 @@ class User:
     b: str
 
 
+def files(folder: Path) -> list[Path]:
+    """Files in all buckets, by name: an hour may have passed between two."""
+    return sorted((f for f in folder.rglob("*") if f.is_file()), key=lambda f: f.name)
+
+
 def visible(folder: Path) -> list[str]:
     """All lines a reader sees who leaves hidden files alone."""
-    return [line for f in sorted(folder.iterdir()) if f.name[0] not in "._" for line in f.read_text().splitlines()]
+    return [line for f in files(folder) if f.name[0] not in "._" for line in f.read_text().splitlines()]
 
 
 def job_into(sink: FileSink, values: list[Any], parallelism: int = 1) -> LocalJob:
@@ -50,7 +55,7 @@ def test_records_are_seen_once_their_batch_is_durable(tmp_path: Path) -> None:
     assert visible(tmp_path) == ["a", "b"]
     job.run_batch(2, commit=False)
     assert visible(tmp_path) == ["a", "b"]
-    assert len([f for f in tmp_path.iterdir() if f.name.endswith(".inprogress")]) == 1
+    assert len([f for f in files(tmp_path) if f.name.endswith(".inprogress")]) == 1
     job.restart()
     job.run()
     assert sorted(visible(tmp_path)) == list("abcdef")
@@ -123,7 +128,7 @@ def test_files_are_named_as_wished(tmp_path: Path) -> None:
     config = OutputFileConfig.builder().with_part_prefix("clicks").with_part_suffix(".txt").build()
     builder = FileSink.for_row_format(f"file://{tmp_path}", Encoder.simple_string_encoder("latin-1"))
     job_into(builder.with_output_file_config(config).build(), ["ü"]).run()
-    (file,) = tmp_path.iterdir()
+    (file,) = files(tmp_path)
     assert file.name.startswith("clicks-0-0-")
     assert file.suffix == ".txt"
     assert file.read_bytes() == b"\xfc\n"
@@ -147,7 +152,7 @@ def test_json_lines(tmp_path: Path) -> None:
         [1, 2],
         [5, {"x": [{"a": 6, "b": "y"}]}],
     ]
-    assert all(f.suffix == ".json" for f in tmp_path.iterdir())
+    assert all(f.suffix == ".json" for f in files(tmp_path))
 
 
 def test_csv_lines(tmp_path: Path) -> None:
@@ -164,7 +169,7 @@ def test_parquet(tmp_path: Path, typed: bool) -> None:
     sink = FileSink.for_bulk_format(str(tmp_path), ParquetBulkWriters.for_row_type(row_type)).build()
     job = job_into(sink, RECORDS * 3)
     job.run([3, 1, 4])
-    tables = [pyarrow.parquet.read_table(f) for f in sorted(tmp_path.iterdir()) if f.suffix == ".parquet"]
+    tables = [pyarrow.parquet.read_table(f) for f in files(tmp_path) if f.suffix == ".parquet"]
     found = [row for table in tables for row in table.to_pylist()]
     expected = [{"a": 1, "b": "x,y"}, {"a": 2, "b": 'say "hi"'}, {"a": 3, "b": "ü"}, {"a": 4, "b": None}] * 3
     assert sorted(found, key=repr) == sorted(expected, key=repr)
@@ -184,7 +189,7 @@ def test_parquet_of_nested_types(tmp_path: Path) -> None:
     )
     sink = FileSink.for_bulk_format(str(tmp_path), ParquetBulkWriters.for_row_type(row_type)).build()
     job_into(sink, [(["a"], {"k": 1}, {"x": 1.5}, datetime.date(2024, 1, 1), b"b")]).run()
-    (file,) = tmp_path.iterdir()
+    (file,) = files(tmp_path)
     assert pyarrow.parquet.read_table(file).to_pylist() == [
         {"tags": ["a"], "counts": [("k", 1)], "place": {"x": 1.5}, "day": datetime.date(2024, 1, 1), "raw": b"b"}
     ]

@@ -113,7 +113,7 @@ def sql_records(url: str, table: str) -> list[tuple[int, ...]]:
 
 def file_records(folder: str) -> list[tuple[int, ...]]:
     """The records that readers of a folder see: hidden files are not read."""
-    files = sorted(f for f in Path(folder).glob("*") if not f.name.startswith("."))
+    files = sorted(f for f in Path(folder).rglob("*") if f.is_file() and not f.name.startswith("."))
     return [tuple(json.loads(line)) for file in files for line in file.read_text().splitlines()]
 
 

@@ -76,7 +76,7 @@ def test_files_to_files(host: str, tmp_path: Path) -> None:
     words = lines.disable_chaining().map(str.upper).key_by(lambda w: w).process(AtEnd())
     words.sink_to(FileSink.for_row_format(str(tmp_path / "out"), Encoder.simple_string_encoder()).build())
     env.execute("files to files")
-    out = [f.read_text() for f in (tmp_path / "out").iterdir() if not f.name.startswith(".")]
+    out = [f.read_text() for f in (tmp_path / "out").rglob("*") if f.is_file() and not f.name.startswith(".")]
     assert sorted("".join(out).split()) == [f"WORD{i}" for i in range(7)]
 
 

@@ -121,7 +121,7 @@ def build(folder: Path, parallelism: int, checkpoint: str, changed: bool = False
 
 
 def committed(folder: Path) -> Counter[Any]:
-    files = [f for f in (folder / "out").glob("*") if not f.name.startswith(".")]
+    files = [f for f in (folder / "out").rglob("*") if f.is_file() and not f.name.startswith(".")]
     return Counter(tuple(json.loads(line)) for f in files for line in f.read_text().splitlines())
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
+from penstock.connectors.buckets import BucketAssigner
 from penstock.connectors.file_sink import FileSink, ParquetBulkWriters
 from penstock.core.conform import conform
 from penstock.core.errors import ProgramError
@@ -65,7 +66,8 @@ def _to_parquet(stream: DataStream[Any], schema: TypeInformation | None, folder:
         names = schema.field_names or tuple(f"f{i}" for i in range(len(schema.params) or 1))
         row_type = Types.ROW_NAMED(list(names), [schema] if single else list(schema.params))
         stream = stream.map(_AsRow(row_type, single)).name("To row")
-    sink = FileSink.for_bulk_format(folder, ParquetBulkWriters.for_row_type(row_type)).build()
+    files = FileSink.for_bulk_format(folder, ParquetBulkWriters.for_row_type(row_type))
+    sink = files.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build()
     stream.sink_to(sink).name("To Parquet")
     return row_type
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
+from penstock.connectors.buckets import BucketAssigner
 from penstock.connectors.file_sink import FileSink, ParquetBulkWriters
 from penstock.core.errors import ProgramError
 from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter, WriterInitContext
@@ -35,7 +36,11 @@ class SparkTableSink(Sink, SupportsCommitter):
                 f"SparkTableSink('{table}') takes a row type, got {row_type!r}: give Types.ROW_NAMED([...], [...])"
             )
         self.table = table
-        self._files = FileSink.for_bulk_format(staging_path, ParquetBulkWriters.for_row_type(row_type)).build()
+        self._files = (
+            FileSink.for_bulk_format(staging_path, ParquetBulkWriters.for_row_type(row_type))
+            .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+            .build()
+        )
         self._folder = os.path.abspath(staging_path)
 
     def create_writer(self, context: WriterInitContext) -> SinkWriter:

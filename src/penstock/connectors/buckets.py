@@ -42,6 +42,8 @@ class BucketContext:
 class BucketAssigner:
     """Chooses a folder below the sink's for each record.
 
+    A sink that is given none uses `date_time_bucket_assigner()`: a folder for each hour.
+
     >>> class ByCountry(BucketAssigner):
     ...     def get_bucket_id(self, element, context):
     ...         return element["country"]
@@ -49,26 +51,34 @@ class BucketAssigner:
     'ch'
     """
 
+    by_record = True
+    """Whether records of one batch may go to different folders; if not, the first is asked for and all follow it."""
+
     def get_bucket_id(self, element: Any, context: BucketContext) -> str:
         """The folder, relative to the sink's; "" for that itself. Must depend on nothing but its arguments."""
         raise NotImplementedError(f"{type(self).__name__} must define get_bucket_id(element, context)")
 
     @staticmethod
     def base_path_bucket_assigner() -> BucketAssigner:
+        """All files in the sink's own folder."""
         return _BasePath()
 
     @staticmethod
     def date_time_bucket_assigner(format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None) -> BucketAssigner:
-        """A folder by processing time: that of the batch."""
+        """A folder by processing time, which is that of the batch; in the machine's time zone unless one is given."""
         return _DateTime(format_str, timezone_id)
 
 
 class _BasePath(BucketAssigner):
+    by_record = False
+
     def get_bucket_id(self, element: Any, context: BucketContext) -> str:
         return ""
 
 
 class _DateTime(BucketAssigner):
+    by_record = False
+
     def __init__(self, format_str: str, timezone_id: str | None) -> None:
         self._format = _strftime(format_str)
         self._zone = _zone(timezone_id) if timezone_id is not None else None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from typing import Any
 
+from penstock.connectors.formats.csv_fields import Marks
+from penstock.connectors.formats.csv_schema import CsvDialect
 from penstock.connectors.formats.schemas import SerializationSchema
 from penstock.connectors.formats.values import plain
 from penstock.core.errors import RecordError
@@ -19,7 +19,7 @@ class Encoder:
     """Turns one record into the bytes of one line.
 
     >>> Encoder.json_encoder().encode((1, {"a": 2}))
-    b'[1, {"a": 2}]\\n'
+    b'[1,{"a":2}]\\n'
     """
 
     def __init__(self, encode: Callable[[Any], bytes], suffix: str = "") -> None:
@@ -66,7 +66,7 @@ class _SchemaEncoder:
 
 def _json_line(value: Any) -> bytes:
     try:
-        return json.dumps(plain(value), ensure_ascii=False, default=str).encode() + b"\n"
+        return json.dumps(plain(value), ensure_ascii=False, default=str, separators=(",", ":")).encode() + b"\n"
     except (TypeError, ValueError) as error:
         raise RecordError(f"the record {value!r:.200} cannot be written as JSON: {error}") from error
 
@@ -78,6 +78,7 @@ def _csv_line(value: Any) -> bytes:
         raise RecordError(
             f"the record {value!r:.200} cannot be written as CSV: it must have fields (tuple, Row, dataclass)"
         )
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(fields)
-    return line.getvalue().encode()
+    return _MARKS.line([_MARKS.bare("" if field is None else str(field)) for field in fields]).encode()
+
+
+_MARKS = Marks(CsvDialect())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from penstock.connectors.buckets import (
     BucketAssigner,
@@ -23,7 +23,9 @@ from penstock.connectors.file_writer import FileCommitter, FileWriter, Format, P
 from penstock.connectors.formats.bulk import BulkWriterFactory
 from penstock.connectors.formats.columnar import ParquetBulkWriters
 from penstock.core.compat import warn_once
+from penstock.core.errors import ProgramError
 from penstock.core.sink import Committer, Sink, SinkWriter, SupportsCommitter, WriterInitContext
+from penstock.core.sink_function import SinkFunction
 
 __all__ = [
     "BulkWriterFactory",
@@ -65,6 +67,15 @@ class OutputFileConfig:
     part_prefix: str = "part"
     part_suffix: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("part_prefix", "part_suffix"):
+            given = getattr(self, name)
+            if not isinstance(given, str) or any(mark in given for mark in "/\\\0"):
+                raise ProgramError(
+                    f"OutputFileConfig: {name} is a part of a file's name, without slashes, got {given!r}. To write "
+                    "into folders use FileSink's with_bucket_assigner()"
+                )
+
     OutputFileConfigBuilder: ClassVar = _OutputFileConfigBuilder
 
     @staticmethod
@@ -79,12 +90,12 @@ class OutputFileConfig:
 
 
 class FileSinkBuilder:
-    """Builds a `FileSink`. Without an assigner all files are written to the base path."""
+    """Builds a `FileSink`. Without an assigner files are written to a folder for each hour, `yyyy-MM-dd--HH`."""
 
     def __init__(self, base_path: str, fmt: Format) -> None:
         self._base_path, self._format = base_path, fmt
         self._config = OutputFileConfig()
-        self._assigner: BucketAssigner | None = None
+        self._assigner = BucketAssigner.date_time_bucket_assigner()
         self._policy: RollingPolicy = (
             RollingPolicy.default_rolling_policy() if isinstance(fmt, Encoder) else OnCheckpointRollingPolicy()
         )
@@ -136,6 +147,9 @@ class BulkFormatSinkBuilder(FileSinkBuilder):
 
 
 class _OldBuilder(FileSinkBuilder):
+    def build(self) -> StreamingFileSink:
+        return StreamingFileSink(self._base_path, self._format, self._config, self._assigner, self._policy)
+
     def with_rolling_policy(self, policy: RollingPolicy) -> Self:
         return super().with_rolling_policy(policy)
 
@@ -148,7 +162,7 @@ class _OldBulkBuilder(_OldBuilder):
 
 
 class FileSink(Sink, SupportsCommitter):
-    """Writes records to files in a folder, or in folders below it (buckets), exactly once.
+    """Writes records to files in folders below one (buckets), exactly once. A bucket is an hour, unless said otherwise.
 
     >>> FileSink.for_row_format("/tmp/out", Encoder.json_encoder()).build().base_path
     '/tmp/out'
@@ -163,14 +177,14 @@ class FileSink(Sink, SupportsCommitter):
         base_path: str,
         fmt: Format,
         config: OutputFileConfig,
-        assigner: BucketAssigner | None = None,
-        policy: RollingPolicy | None = None,
+        assigner: BucketAssigner,
+        policy: RollingPolicy,
     ) -> None:
         self.base_path = os.path.abspath(local_path(base_path, "FileSink"))
         self._format = fmt
         self._config = config
         self._assigner = assigner
-        self._part_size = policy.part_size if policy is not None else None
+        self._part_size = policy.part_size
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder) -> RowFormatSinkBuilder:
@@ -190,8 +204,8 @@ class FileSink(Sink, SupportsCommitter):
         return FileCommitter(self.base_path)
 
 
-class StreamingFileSink(FileSink):
-    """The older name of `FileSink`.
+class StreamingFileSink(FileSink, SinkFunction):
+    """The older name of `FileSink`, for `add_sink`.
 
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -200,6 +214,8 @@ class StreamingFileSink(FileSink):
     >>> str(caught[0].message)
     'Deprecated in 1.15. Use FileSink instead.'
     """
+
+    idempotent = False
 
     BaseBuilder = _OldBuilder
     DefaultRowFormatBuilder = _OldBuilder
@@ -214,6 +230,10 @@ class StreamingFileSink(FileSink):
     def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory) -> _OldBulkBuilder:  # type: ignore[override]
         _say_old()
         return _OldBulkBuilder(base_path, writer_factory)
+
+    def invoke(self, value: Any, context: SinkFunction.Context) -> None:
+        """Never called: the job runs it as the `Sink` that it is."""
+        raise NotImplementedError("StreamingFileSink writes through its writer, not record by record")
 
 
 def _say_old() -> None:

@@ -119,7 +119,7 @@ class PartFiles:
 class FileWriter(SinkWriter):
     """Writes the records of a batch to the files of their buckets."""
 
-    def __init__(self, files: PartFiles, assigner: BucketAssigner | None, processing_time_ms: int) -> None:
+    def __init__(self, files: PartFiles, assigner: BucketAssigner, processing_time_ms: int) -> None:
         self._files = files
         self._assigner = assigner
         self._time_ms = processing_time_ms
@@ -134,14 +134,18 @@ class FileWriter(SinkWriter):
     def _by_bucket(
         self, values: Sequence[Any], timestamps: Sequence[int | None] | None
     ) -> Iterator[tuple[str, Sequence[Any]]]:
-        if self._assigner is None:
-            yield "", values
+        if not self._assigner.by_record:
+            if values:
+                yield self._bucket_of(values[0], None), values
             return
         buckets: dict[str, list[Any]] = {}
         for i, value in enumerate(values):
-            context = BucketContext(self._time_ms, timestamps[i] if timestamps is not None else None)
-            buckets.setdefault(_checked(self._assigner.get_bucket_id(value, context)), []).append(value)
+            bucket = self._bucket_of(value, timestamps[i] if timestamps is not None else None)
+            buckets.setdefault(bucket, []).append(value)
         yield from buckets.items()
+
+    def _bucket_of(self, value: Any, timestamp: int | None) -> str:
+        return _checked(self._assigner.get_bucket_id(value, BucketContext(self._time_ms, timestamp)))
 
     def prepare_commit(self) -> list[Any]:
         return self._files.finish()
@@ -151,12 +155,16 @@ class FileWriter(SinkWriter):
 
 
 def _checked(bucket: Any) -> str:
-    parts = bucket.split("/") if isinstance(bucket, str) else [".."]
-    if any(p in ("..", ".") or (p.startswith((".", "_")) and p) for p in parts) or (bucket and not all(parts)):
+    if not isinstance(bucket, str) or (bucket and not all(map(_is_folder, bucket.split("/")))):
         raise SinkError(
-            f"FileSink: {bucket!r} is no bucket: it must be a path below the sink's folder, without hidden parts"
+            f"FileSink: the assigner gave the bucket {bucket!r}, but a bucket is a path below the sink's folder: names "
+            "joined by single slashes, none of them empty or beginning with '.' or '_', which readers leave out"
         )
-    return str(bucket)
+    return bucket
+
+
+def _is_folder(name: str) -> bool:
+    return bool(name) and not name.startswith((".", "_")) and "\0" not in name
 
 
 # -- committing, on the driver -------------------------------------------------------------------------

@@ -255,7 +255,7 @@ AVRO = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]
         (
             lambda: CsvRowSerializationSchema.Builder(PAIR).disable_quote_character().build().serialize((1, "x,y")),
             RecordError,
-            "cannot be written as CSV: need to escape, but no escapechar set",
+            "the field 'x,y' holds ',', and neither a quote nor an escape character is set",
         ),
         (
             lambda: CsvRowDeserializationSchema.Builder(PAIR).build().deserialize(b"1"),

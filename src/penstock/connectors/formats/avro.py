@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any, BinaryIO, cast
 
 from penstock.connectors.formats.avro_rows import Named, from_rows, to_rows, type_of
@@ -134,7 +135,7 @@ class AvroReaderFormat(BulkFormat):
 
     def _next(self, records: Iterator[Any], path: str) -> list[Any]:
         with damaged(path, Exception):
-            return [record for record, _ in zip(records, range(_READ_RECORDS), strict=False)]
+            return list(islice(records, _READ_RECORDS))
 
     def _blocks(self, file: BinaryIO, extent: Extent) -> Iterator[Any]:
         from fastavro import block_reader
@@ -262,7 +263,7 @@ class _unfit:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, RecordError):
-            raise RecordError(f"the record {self._value!r:.200} cannot be written as Avro: {error!r}") from error
+            raise RecordError(f"the record {self._value!r:.200} cannot be written as Avro: {error}") from error
 
 
 # -- messages ------------------------------------------------------------------------------------------

@@ -6,18 +6,17 @@ import datetime
 from collections.abc import Callable
 from typing import Any
 
+from penstock.connectors.formats.avro_unions import Named, branch_of, kind_of, name_of, resolved, whole
 from penstock.connectors.formats.scalars import naive_utc
 from penstock.connectors.formats.values import field_values, row_maker
-from penstock.core.errors import ProgramError
 from penstock.core.types import TypeInformation, Types
 
 __all__ = ["Named", "from_rows", "to_rows", "type_of"]
 
 Convert = Callable[[Any], Any]
-Named = dict[str, Any]
-"""Schemas by full name, for references."""
-
+_ANYTHING = Types.PICKLED_BYTE_ARRAY()
 _SIMPLE = {
+    "null": _ANYTHING,
     "string": Types.STRING(),
     "enum": Types.STRING(),
     "boolean": Types.BOOLEAN(),
@@ -41,24 +40,16 @@ _LOGICAL = {
 }
 
 
-def _kind(node: Any) -> str:
-    return "union" if isinstance(node, list) else str(node["type"]) if isinstance(node, dict) else str(node)
-
-
-def _resolved(node: Any, named: Named) -> Any:
-    return named.get(node, node) if isinstance(node, str) else node
-
-
 def _branches(node: list[Any]) -> list[Any]:
     return [n for n in node if n != "null"]
 
 
 def type_of(node: Any, named: Named) -> TypeInformation:
-    """The type of the rows of a (parsed) schema."""
-    node = _resolved(node, named)
+    """The type of the rows of a (parsed) schema; what holds values of several types may hold anything."""
+    node = resolved(node, named)
     if isinstance(node, dict) and node.get("logicalType") in _LOGICAL:
         return _LOGICAL[node["logicalType"]]
-    found = _kind(node)
+    found = kind_of(node)
     if found in _SIMPLE:
         return _SIMPLE[found]
     match found:
@@ -71,13 +62,13 @@ def type_of(node: Any, named: Named) -> TypeInformation:
             return Types.MAP(Types.STRING(), type_of(node["values"], named))
         case "union" if len(_branches(node)) == 1:
             return type_of(_branches(node)[0], named)
-    raise ProgramError(f"The Avro schema {node!r:.200} has no type here: of a union only null and one other are known")
+    return _ANYTHING
 
 
 def to_rows(node: Any, named: Named) -> Convert:
     """From what fastavro reads to rows; moments in UTC, without saying so."""
-    node = _resolved(node, named)
-    match _kind(node):
+    node = resolved(node, named)
+    match kind_of(node):
         case "record" | "error":
             return _record_to_row(node, named)
         case "array":
@@ -87,7 +78,7 @@ def to_rows(node: Any, named: Named) -> Convert:
             item = to_rows(node["values"], named)
             return lambda value: {k: item(v) for k, v in value.items()}
         case "union":
-            return _union(node, named, to_rows)
+            return _union_to_rows(node, named)
     return _moment_out if _is_moment(node) else _same
 
 
@@ -106,8 +97,8 @@ def _record_to_row(node: Any, named: Named) -> Convert:
 
 def from_rows(node: Any, named: Named) -> Convert:
     """From rows, tuples, dataclasses or dicts to what fastavro writes."""
-    node = _resolved(node, named)
-    match _kind(node):
+    node = resolved(node, named)
+    match kind_of(node):
         case "record" | "error":
             return _row_to_record(node, named)
         case "array":
@@ -117,7 +108,11 @@ def from_rows(node: Any, named: Named) -> Convert:
             item = from_rows(node["values"], named)
             return lambda value: {k: item(v) for k, v in value.items()}
         case "union":
-            return _union(node, named, from_rows)
+            return _union_from_rows(node, named)
+        case "null":
+            return _nothing
+        case "int" | "long" as found if not _is_logical(node):
+            return _whole(found)
     return _moment_in if _is_moment(node) else _same
 
 
@@ -127,20 +122,74 @@ def _row_to_record(node: Any, named: Named) -> Convert:
 
     def convert(value: Any) -> Any:
         if not parts:
-            parts.extend(from_rows(f["type"], named) for f in node["fields"])
+            parts.extend(_naming(f["name"], from_rows(f["type"], named)) for f in node["fields"])
         given = field_values(value, names, "Avro")
         return {n: p(v) if v is not None else None for n, p, v in zip(names, parts, given, strict=True)}
 
     return convert
 
 
-def _union(node: list[Any], named: Named, build: Callable[[Any, Named], Convert]) -> Convert:
-    """Null and one other; where there are more, Avro's own rules choose and values stay as they are."""
+def _naming(name: str, convert: Convert) -> Convert:
+    def call(value: Any) -> Any:
+        try:
+            return convert(value)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ValueError(f"field {name!r}: {error}") from error
+
+    return call
+
+
+def _union_to_rows(node: list[Any], named: Named) -> Convert:
+    """fastavro does not say which branch it read: the value tells."""
     branches = _branches(node)
-    if len(branches) != 1:
-        return _same
-    convert = build(branches[0], named)
-    return lambda value: None if value is None else convert(value)
+    converts: list[Convert] = []
+
+    def convert(value: Any) -> Any:
+        if value is None:
+            return None
+        if not converts:  # late, since a schema may refer to itself
+            converts.extend(to_rows(branch, named) for branch in branches)
+        return converts[0 if len(branches) == 1 else branch_of(branches, named, value)](value)
+
+    return convert
+
+
+def _union_from_rows(node: list[Any], named: Named) -> Convert:
+    """With several branches besides null, fastavro is told which one it is."""
+    branches = _branches(node)
+    converts: list[Convert] = []
+
+    def convert(value: Any) -> Any:
+        if value is None:
+            return None
+        if not converts:
+            converts.extend(from_rows(branch, named) for branch in branches)
+        if len(branches) == 1:
+            return converts[0](value)
+        place = branch_of(branches, named, value)
+        return name_of(resolved(branches[place], named)), converts[place](value)
+
+    return convert
+
+
+def _nothing(value: Any) -> None:
+    if value is not None:
+        raise ValueError(f"{value!r:.100} ({type(value).__name__}) where the schema has null, which holds None alone")
+
+
+def _whole(kind: str) -> Convert:
+    def check(value: Any) -> Any:
+        if not whole(value, kind):
+            raise ValueError(
+                f"{value!r:.100} ({type(value).__name__}) is not a whole number that fits in Avro's {kind}"
+            )
+        return value
+
+    return check
+
+
+def _is_logical(node: Any) -> bool:
+    return isinstance(node, dict) and node.get("logicalType") in _LOGICAL
 
 
 def _is_moment(node: Any) -> bool:

@@ -10,11 +10,12 @@ from typing import Any, BinaryIO
 from penstock.connectors.formats.arrow import arrow_schema, row_converter, table_of
 from penstock.connectors.formats.arrow_types import row_type_of
 from penstock.connectors.formats.avro import AvroSchema
+from penstock.connectors.formats.avro_columns import column_type, from_columns, to_columns
 from penstock.connectors.formats.bulk import BulkWriterFactory
 from penstock.connectors.formats.files import BulkFormat, Extent, StreamFormat, check_unchanged, damaged
 from penstock.core.compat import warn_once
 from penstock.core.config import Configuration
-from penstock.core.errors import SourceError
+from penstock.core.errors import RecordError, SourceError
 from penstock.core.types import TypeInformation
 
 __all__ = [
@@ -180,9 +181,14 @@ class OrcColumnarRowInputFormat(_ColumnarFormat):
 class _GenericParquet(ParquetColumnarRowInputFormat, StreamFormat):
     """Parquet files to dicts, as Avro's generic records are."""
 
+    def __init__(self, schema: AvroSchema) -> None:
+        super().__init__(column_type(schema.parsed, schema.named))
+        self._avro = schema
+
     def _converter(self, schema: Any, path: str) -> Callable[[Any], Any]:
         convert = super()._converter(schema, path)
-        return lambda value: convert(value).as_dict(True)
+        restore = from_columns(self._avro.parsed, self._avro.named)
+        return lambda value: restore(convert(value).as_dict(True))
 
 
 class AvroParquetReaders:
@@ -196,7 +202,7 @@ class AvroParquetReaders:
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> StreamFormat:
         """Dicts with the fields of the schema."""
-        return _GenericParquet(schema.type_info)
+        return _GenericParquet(schema)
 
 
 # -- writing -------------------------------------------------------------------------------------------
@@ -242,6 +248,28 @@ class _ParquetFactory(_ColumnarFactory):
         writer.write_table(table)
 
 
+class _AvroParquetFactory(_ParquetFactory):
+    def __init__(self, schema: AvroSchema) -> None:
+        super().__init__(column_type(schema.parsed, schema.named))
+        self._avro = schema
+
+    @cached_property
+    def _prepare(self) -> Callable[[Any], Any]:
+        return to_columns(self._avro.parsed, self._avro.named)
+
+    def write(self, file: BinaryIO, values: Sequence[Any], state: Any) -> Any:
+        return super().write(file, [self._prepared(value) for value in values], state)
+
+    def _prepared(self, value: Any) -> Any:
+        try:
+            return self._prepare(value)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise RecordError(f"the record {value!r:.200} cannot be written as Parquet: {error}") from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_prepare", "_schema")}
+
+
 class _OrcFactory(_ColumnarFactory):
     suffix, form = ".orc", "ORC"
 
@@ -252,8 +280,6 @@ class _OrcFactory(_ColumnarFactory):
 
     def _write(self, writer: Any, table: Any) -> None:
         import pyarrow
-
-        from penstock.core.errors import RecordError
 
         try:
             writer.write(table)
@@ -289,7 +315,7 @@ class AvroParquetWriters:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
-        return _ParquetFactory(schema.type_info)
+        return _AvroParquetFactory(schema)
 
 
 _ORC_OPTIONS = {

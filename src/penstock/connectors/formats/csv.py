@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import csv
+import warnings
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, BinaryIO
 
 from penstock.connectors.formats.bulk import BulkWriterFactory
-from penstock.connectors.formats.csv_fields import CsvLine, column_reader, field_reader, field_writer, split_line
+from penstock.connectors.formats.csv_fields import (
+    CsvLine,
+    column_reader,
+    element_separator,
+    field_reader,
+    split_line,
+)
 from penstock.connectors.formats.csv_schema import CsvColumn, CsvDialect, CsvSchema, CsvSchemaBuilder
 from penstock.connectors.formats.files import (
     RECORD_BYTES,
@@ -24,7 +32,7 @@ from penstock.connectors.formats.files import (
 )
 from penstock.connectors.formats.kinds import fields, kind
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
-from penstock.connectors.formats.values import field_values, row_maker
+from penstock.connectors.formats.values import row_maker
 from penstock.core.errors import RecordError, SourceError
 from penstock.core.row import rows_of
 from penstock.core.types import TypeInformation
@@ -51,7 +59,7 @@ class CsvReaderFormat(StreamFormat):
 
     def __init__(self, schema: CsvSchema) -> None:
         self._schema = schema
-        _Assembler(schema, [])  # a type without a form is refused now
+        _Assembler(schema)  # a type without a form is refused now
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvReaderFormat:
@@ -87,10 +95,10 @@ class CsvReaderFormat(StreamFormat):
 
     def read(self, extent: Extent) -> Iterator[list[Any]]:
         with open_file(extent) as file:
-            assemble = self._assembler(file, extent)
+            assemble = _Assembler(self._schema)
             lines = _Lines(file, seek_line(file, extent.first), limit(extent), self._schema.dialect)
             rows = csv.reader(lines, strict=True, **self._schema.dialect.python())
-            self._skip_head(rows, lines, extent.first)
+            self._skip_head(rows, lines, extent)
             while lines.more():
                 batch = self._plain_batch(lines, assemble)
                 if batch is None:
@@ -98,12 +106,33 @@ class CsvReaderFormat(StreamFormat):
                 if batch:
                     yield batch
 
-    def _skip_head(self, rows: Iterator[list[str]], lines: _Lines, first: int) -> None:
-        if first:
+    def _skip_head(self, rows: Iterator[list[str]], lines: _Lines, extent: Extent) -> None:
+        if extent.first:
             return
-        for _ in range(self._schema.use_header + self._schema.skip_first_row):
+        if self._schema.use_header:
+            self._check_header(next(rows, None), extent.path)
+            lines.record_ends()
+        if self._schema.skip_first_row:
             next(rows, None)
             lines.record_ends()
+
+    def _check_header(self, header: list[str] | None, path: str) -> None:
+        """Columns go by position, whatever the header says; with strict headers it must say what the schema says."""
+        names = [column.name for column in self._schema.columns]
+        if header is None or header == names:
+            return
+        if self._schema.strict_headers:
+            raise SourceError(
+                f"{path}: the header names the columns {header}, the schema {names}. Give the schema the columns of "
+                "the file, in its order, or leave out set_strict_headers()"
+            )
+        if sorted(header) == sorted(names):
+            warnings.warn(
+                f"{path}: the header names the columns {header}, the schema {names}: the same in another order. "
+                "Columns are taken by position, not by name: add them to the schema in the order of the file",
+                RuntimeWarning,
+                stacklevel=2,
+            )
 
     def _plain_batch(self, lines: _Lines, assemble: _Assembler) -> list[Any] | None:
         """The records of the next lines if they are plain; None if they are not, or if one is at fault."""
@@ -142,47 +171,36 @@ class CsvReaderFormat(StreamFormat):
             raise malformed(path, lines.began, broken) from broken
         return batch
 
-    def _assembler(self, file: BinaryIO, extent: Extent) -> _Assembler:
-        """From a record's texts to its row; columns are those of the header, if it is used."""
-        names = [column.name for column in self._schema.columns]
-        order = self._header_order(file, extent.path, names) if self._schema.use_header else names
-        return _Assembler(self._schema, order)
-
-    def _header_order(self, file: BinaryIO, path: str, names: list[str]) -> list[str]:
-        lines = _Lines(file, seek_line(file, 0), float("inf"), self._schema.dialect)
-        header = [h.strip() for h in next(csv.reader(lines, **self._schema.dialect.python()), [])]
-        file.seek(0)
-        if self._schema.strict_headers and header != names:
-            raise SourceError(f"{path}: the header names the columns {header}, the schema {names}")
-        return header
-
 
 class _Assembler:
-    """Makes rows of texts, which come in the order of some names."""
+    """Makes rows of texts, which come in the order of the schema's columns."""
 
-    def __init__(self, schema: CsvSchema, order: list[str]) -> None:
+    def __init__(self, schema: CsvSchema) -> None:
         null = schema.dialect.null
         self._names = [column.name for column in schema.columns]
-        self._places = [order.index(n) if n in order else len(order) for n in self._names]
-        self._readers = [field_reader(c.name, c.type_info, _separator(c), null) for c in schema.columns]
+        self._readers = [field_reader(c.name, c.type_info, element_separator(c), null) for c in schema.columns]
         self._columns = [
             column_reader(c.type_info, null, read) for c, read in zip(schema.columns, self._readers, strict=True)
         ]
-        self._make, self._most, self._tolerant = row_maker(self._names), len(order), schema.extra_columns is not None
+        self._make, self._tolerant = row_maker(self._names), schema.extra_columns is not None
 
     def one(self, texts: list[str]) -> Any:
         """The row of one record."""
-        if len(texts) > self._most and not self._tolerant:
-            raise ValueError(f"{len(texts)} fields where {self._most} were expected: {texts!r:.200}")
-        places = zip(self._places, self._readers, strict=True)
-        return self._make([read(texts[i]) if i < len(texts) else None for i, read in places])
+        count = len(self._readers)
+        if len(texts) < count or (len(texts) > count and not self._tolerates(texts[count:])):
+            raise ValueError(f"{len(texts)} fields where {count} were expected: {texts!r:.200}")
+        return self._make([read(text) for read, text in zip(self._readers, texts, strict=False)])
+
+    def _tolerates(self, rest: list[str]) -> bool:
+        """Whether fields beyond the last column may be dropped: by wish, or because a separator ends the line."""
+        return self._tolerant or (len(rest) == 1 and not rest[0].strip())
 
     def all_at_once(self, records: list[list[str]]) -> list[Any]:
-        """The rows of many; column by column if they have all their fields. Which one is at fault is not said."""
-        if not records or set(map(len, records)) != {self._most} or max(self._places) >= self._most:
+        """The rows of many; column by column if they have as many fields as columns. Does not say which is at fault."""
+        if not records or set(map(len, records)) != {len(self._readers)}:
             return list(map(self.one, records))
-        given = list(zip(*records, strict=True))
-        columns = [read(given[place]) for place, read in zip(self._places, self._columns, strict=True)]
+        given = zip(*records, strict=True)
+        columns = [read(texts) for read, texts in zip(self._columns, given, strict=True)]
         return rows_of(self._names, map(list, zip(*columns, strict=True)))
 
 
@@ -191,10 +209,6 @@ def _assembled(assemble: _Assembler, texts: list[str], path: str, place: int) ->
         return assemble.one(texts)
     except (ValueError, TypeError) as error:
         raise malformed(path, place, error) from error
-
-
-def _separator(column: CsvColumn) -> str:
-    return ";" if column.separator is None else column.separator
 
 
 class _Lines(Iterator[str]):
@@ -213,6 +227,9 @@ class _Lines(Iterator[str]):
 
     def _fill(self) -> bool:
         self._block, self._used = next_lines(self._file, self.at, self._stop), 0
+        if self.at == 0 and self._block and self._block[0].startswith(BOM_UTF8):
+            self._block[0] = self._block[0].removeprefix(BOM_UTF8)
+            self.at = self.began = len(BOM_UTF8)
         if not self._block and self.began < self.at:  # a record goes on behind the stop
             self._block = [line for line in [self._file.readline()] if line]
         text = b"".join(self._block)
@@ -263,30 +280,20 @@ class _CsvFactory(BulkWriterFactory):
 
     def __init__(self, schema: CsvSchema) -> None:
         self._schema = schema
-        self._writers  # noqa: B018 - a type without a form is refused now
+        self._line  # noqa: B018 - a type without a form is refused now
 
     @cached_property
-    def _writers(self) -> list[Callable[[Any], str]]:
-        schema = self._schema
-        return [field_writer(c.name, c.type_info, _separator(c), schema.dialect.null) for c in schema.columns]
+    def _line(self) -> CsvLine:
+        return CsvLine(self._schema.columns, self._schema.dialect)
 
     def write(self, file: BinaryIO, values: Sequence[Any], state: Any) -> Any:
-        line = state or CsvLine(self._schema.dialect)
-        names = [c.name for c in self._schema.columns]
         if state is None and self._schema.use_header:
-            file.write(line.of(names).encode())
-        file.write("".join(line.of(_texts(v, names, self._writers)) for v in values).encode())
-        return line
+            file.write(self._line.header().encode())
+        file.write("".join(map(self._line.of, values)).encode())
+        return True
 
     def finish(self, state: Any) -> None:
         """Lines are complete as they are."""
-
-
-def _texts(value: Any, names: Sequence[str], writers: Sequence[Callable[[Any], str]]) -> list[str]:
-    try:
-        return [w(v) for w, v in zip(writers, field_values(value, names, "CSV"), strict=True)]
-    except (ValueError, TypeError) as error:
-        raise RecordError(f"the record {value!r:.200} cannot be written as CSV: {error}") from error
 
 
 # -- messages ------------------------------------------------------------------------------------------
@@ -425,16 +432,14 @@ class CsvRowSerializationSchema(SerializationSchema):
 
         def build(self) -> CsvRowSerializationSchema:
             made = CsvRowSerializationSchema(self._settings)
-            made._writers  # noqa: B018 - a type without a form is refused now
+            made._line  # noqa: B018 - a type without a form is refused now
             return made
 
     @cached_property
-    def _writers(self) -> list[Callable[[Any], str]]:
+    def _line(self) -> CsvLine:
         s = self._settings
-        return [field_writer(n, t, s.separator, s.dialect.null) for n, t in s.columns()]
+        return CsvLine([CsvColumn(name, info, s.separator) for name, info in s.columns()], s.dialect)
 
     def serialize(self, element: Any) -> bytes:
-        columns = self._settings.columns()
         value = element if kind(self._settings.type_info) in ("ROW", "TUPLE") else [element]
-        texts = _texts(value, [name for name, _ in columns], self._writers)
-        return CsvLine(self._settings.dialect).of(texts).encode()
+        return self._line.of(value).encode()

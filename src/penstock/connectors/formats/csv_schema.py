@@ -180,11 +180,11 @@ class CsvSchemaBuilder:
         return self._set(skip_first_row=skip)
 
     def set_strict_headers(self, strict: bool = True) -> CsvSchemaBuilder:
-        """Refuse a file whose header does not name these columns in this order; needs `set_use_header`."""
+        """Refuse a file whose header does not name these columns, in this order; needs `set_use_header`."""
         return self._set(strict_headers=strict)
 
     def set_use_header(self, use: bool = True) -> CsvSchemaBuilder:
-        """The first line of a file names its columns; they are taken by name."""
+        """The first line of a file names its columns. It is skipped: columns are taken by position, as in PyFlink."""
         return self._set(use_header=use)
 
     def size(self) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import struct
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import cached_property
@@ -11,7 +13,7 @@ from typing import Any
 from penstock.connectors.formats.files import LineFormat
 from penstock.connectors.formats.json_schema import type_of_json_schema
 from penstock.connectors.formats.kinds import element, fields, kind, mentions
-from penstock.connectors.formats.scalars import READ, WHOLE_BOUNDS, WRITE
+from penstock.connectors.formats.scalars import READ, WHOLE_BOUNDS, WRITE, NumberText
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.connectors.formats.values import field_values, row_maker
 from penstock.core.errors import ProgramError, RecordError
@@ -102,12 +104,12 @@ class JsonRowDeserializationSchema(DeserializationSchema):
 
 
 class JsonRowSerializationSchema(SerializationSchema):
-    """Rows (tuples, dataclasses, dicts) to JSON objects.
+    """Rows (tuples, dataclasses, dicts) to JSON objects, in the text that Jackson writes.
 
     >>> from penstock.core.types import Types
     >>> row_type = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.SQL_DATE()])
     >>> JsonRowSerializationSchema.builder().with_type_info(row_type).build().serialize((1, None))
-    b'{"a": 1, "b": null}'
+    b'{"a":1,"b":null}'
     """
 
     def __init__(self, type_info: TypeInformation) -> None:
@@ -257,7 +259,7 @@ def _row_reader(info: TypeInformation, strict: bool, ignore: bool) -> Convert:
 _PLAIN: dict[str, type[Any]] = {
     **dict.fromkeys(("STRING", "CHAR"), str),
     **dict.fromkeys((*WHOLE_BOUNDS, "BIG_INT"), int),
-    **dict.fromkeys(("FLOAT", "DOUBLE"), float),
+    "DOUBLE": float,
     "BOOLEAN": bool,
 }
 """By kind: the class of values that need no reader."""
@@ -307,9 +309,30 @@ def _scalar_writer(info: TypeInformation) -> Callable[[Any], str]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, Decimal) and value.is_finite():
+    if type(value) is str:
+        return _quoted(value)
+    if type(value) is NumberText or (isinstance(value, Decimal) and value.is_finite()):
         return str(value)
-    return json.dumps(str(value) if isinstance(value, Decimal) else value, ensure_ascii=False)
+    return json.dumps(str(value) if isinstance(value, Decimal) else value)
+
+
+_UNUSUAL = re.compile(r"\\u00[01][0-9a-f]|[\U00010000-\U0010ffff]")
+
+
+def _quoted(text: str) -> str:
+    """A JSON string. Jackson escapes characters beyond 16 bits, in two halves, and writes escapes in capitals."""
+    made = json.encoder.encode_basestring(text)
+    if made.isascii() and "\\u" not in made:
+        return made
+    return _UNUSUAL.sub(_as_jackson, made)
+
+
+def _as_jackson(match: re.Match[str]) -> str:
+    found = match.group()
+    if len(found) > 1:
+        return found[:2] + found[2:].upper()
+    high, low = struct.unpack(">HH", found.encode("utf-16-be"))
+    return f"\\u{high:04X}\\u{low:04X}"
 
 
 def _composite_writer(info: TypeInformation) -> Callable[[Any], str] | None:
@@ -318,7 +341,7 @@ def _composite_writer(info: TypeInformation) -> Callable[[Any], str] | None:
             return _row_writer(info)
         case "LIST":
             item = _writer(element(info))
-            return lambda value: f"[{', '.join(map(item, value))}]"
+            return lambda value: f"[{','.join(map(item, value))}]"
         case "MAP":
             key, item = (_writer(t) for t in info.params)
             return lambda value: _object([_key(key(k)) for k in value], map(item, value.values()))
@@ -326,11 +349,11 @@ def _composite_writer(info: TypeInformation) -> Callable[[Any], str] | None:
 
 
 def _key(text: str) -> str:
-    return text if text.startswith('"') else json.dumps(text)
+    return text if text.startswith('"') else f'"{text}"'
 
 
 def _object(keys: Iterable[str], values: Iterable[str]) -> str:
-    return "{" + ", ".join(f"{k}: {v}" for k, v in zip(keys, values, strict=True)) + "}"
+    return "{" + ",".join(f"{k}:{v}" for k, v in zip(keys, values, strict=True)) + "}"
 
 
 def _row_writer(info: TypeInformation) -> Callable[[Any], str]:
@@ -341,6 +364,6 @@ def _row_writer(info: TypeInformation) -> Callable[[Any], str]:
 
     def write(value: Any) -> str:
         texts = [c(v) for c, v in zip(parts, field_values(value, names, "JSON"), strict=True)]
-        return _object(keys, texts) if as_object else f"[{', '.join(texts)}]"
+        return _object(keys, texts) if as_object else f"[{','.join(texts)}]"
 
     return write

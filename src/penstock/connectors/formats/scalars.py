@@ -12,6 +12,7 @@ import datetime
 import json
 import math
 import re
+import struct
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 from penstock.connectors.formats.kinds import BYTES
 from penstock.core.time import Instant
 
-__all__ = ["READ", "WHOLE_BOUNDS", "WRITE", "naive_utc"]
+__all__ = ["READ", "WHOLE_BOUNDS", "WRITE", "NumberText", "naive_utc"]
 
 _BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
 WHOLE_BOUNDS = {name: 1 << bits - 1 for name, bits in _BITS.items()}
@@ -63,6 +64,16 @@ def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal)):
         raise ValueError(f"{value!r} is not a number")
     return float(value)
+
+
+def _single(value: Any) -> float:
+    """The nearest 32-bit float, which is what a FLOAT is in Flink."""
+    number = _number(value)
+    try:
+        nearest: float = struct.unpack("<f", struct.pack("<f", number))[0]
+    except OverflowError:
+        raise ValueError(f"{number!r} does not fit in a 32-bit float") from None
+    return nearest
 
 
 def _decimal(value: Any) -> Decimal:
@@ -120,7 +131,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     "BOOLEAN": _boolean,
     **{name: _within(bits) for name, bits in _BITS.items()},
     "BIG_INT": _whole,
-    "FLOAT": _number,
+    "FLOAT": _single,
     "DOUBLE": _number,
     "BIG_DEC": _decimal,
     "SQL_DATE": _needs_text(datetime.date.fromisoformat),
@@ -132,9 +143,53 @@ READ: dict[str, Callable[[Any], Any]] = {
 """By kind: from a JSON value, or from text, to Python. Raises `ValueError` or `TypeError`."""
 
 
-def _float_out(value: Any) -> Any:
+class NumberText(str):
+    """The text of a number, which formats write without quotes."""
+
+    __slots__ = ()
+
+
+def _double_out(value: Any) -> str:
     number = _number(value)
-    return number if math.isfinite(number) else str(number).replace("inf", "Infinity").replace("nan", "NaN")
+    return NumberText(_as_java(number)) if math.isfinite(number) else _not_finite(number)
+
+
+def _float_out(value: Any) -> str:
+    number = _single(value)
+    return NumberText(_as_java(_shortest(number))) if math.isfinite(number) else _not_finite(number)
+
+
+def _not_finite(number: float) -> str:
+    return str(number).replace("inf", "Infinity").replace("nan", "NaN")
+
+
+def _shortest(single: float) -> float:
+    """The number with the fewest digits that is the same 32-bit float: 0.1, not 0.10000000149011612."""
+    # six digits always survive, unless the number is so small that a float has fewer
+    for digits in range(6 if abs(single) >= _LEAST_NORMAL else 2, 9):
+        short = float(f"{single:.{digits}g}")
+        if _single(short) == single:
+            return short
+    return float(f"{single:.9g}")
+
+
+_LEAST_NORMAL = 2.0**-126
+
+
+def _as_java(number: float) -> str:
+    """Java's notation, which is Jackson's: a point always, an exponent from 10⁷ and below 10⁻³.
+
+    >>> [_as_java(x) for x in (1.0, 1e7, 9.9e-4, 0.001, 5e-324)]
+    ['1.0', '1.0E7', '9.9E-4', '0.001', '4.9E-324']
+    """
+    if number == 0 or 1e-3 <= abs(number) < 1e7:
+        return repr(number)
+    sign, digits, exponent = Decimal(repr(number)).as_tuple()
+    assert isinstance(exponent, int)
+    shown = "".join(map(str, digits)).rstrip("0")
+    if len(shown) < 2:  # Java shows two digits at least, and the two that are nearest
+        shown = f"{abs(number):.1e}"[0:3:2]
+    return f"{'-' * sign}{shown[0]}.{shown[1:]}E{len(digits) + exponent - 1}"
 
 
 def _of(cls: type | tuple[type, ...], show: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -153,7 +208,7 @@ WRITE: dict[str, Callable[[Any], Any]] = {
     **{name: _within(bits) for name, bits in _BITS.items()},
     "BIG_INT": _whole,
     "FLOAT": _float_out,
-    "DOUBLE": _float_out,
+    "DOUBLE": _double_out,
     "BIG_DEC": _decimal,
     "SQL_DATE": _of(datetime.date, datetime.date.isoformat),
     "SQL_TIME": _of(datetime.time, lambda value: f"{value.isoformat()}Z"),
@@ -161,4 +216,5 @@ WRITE: dict[str, Callable[[Any], Any]] = {
     "INSTANT": _of(Instant, _instant_out),
     BYTES: _of((bytes, bytearray), lambda value: base64.b64encode(value).decode()),
 }
-"""By kind: from Python to a JSON scalar (`Decimal` for `BIG_DEC`). Raises `ValueError` or `TypeError`."""
+"""By kind: from Python to a JSON scalar (`Decimal` for `BIG_DEC`, `NumberText` for floats that are finite). Raises
+`ValueError` or `TypeError`."""

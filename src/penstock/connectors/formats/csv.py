@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, BinaryIO
 
 from penstock.connectors.formats.bulk import BulkWriterFactory
+from penstock.connectors.formats.csv_edges import after_head, last_record_end
 from penstock.connectors.formats.csv_fields import CsvLine, column_reader, field_reader, field_writer, split_line
 from penstock.connectors.formats.csv_schema import CsvColumn, CsvDialect, CsvSchema, CsvSchemaBuilder
 from penstock.connectors.formats.files import (
@@ -60,6 +61,20 @@ class CsvReaderFormat(StreamFormat):
     def splittable(self, path: str) -> bool:
         return self._schema.dialect.quote is None and not compressed(path)
 
+    def tails(self, path: str) -> bool:
+        return not compressed(path)
+
+    def tail_stop(self, extent: Extent, records: int) -> tuple[int, int]:
+        """Looks no further than for so many records, since quotes can only be followed from the front."""
+        room = max(1, records) * RECORD_BYTES
+        while True:
+            goal = min(extent.stop, extent.first + room)
+            end = last_record_end(extent.path, extent.first, goal, self._schema.dialect)
+            if end > extent.first or goal == extent.stop:
+                used = (end - extent.first) // RECORD_BYTES + 1
+                return end, used if goal == extent.stop else max(used, records)
+            room *= 4
+
     def stop_for(self, extent: Extent, records: int) -> tuple[int, int]:
         """Always the beginning of a record."""
         if self.splittable(extent.path) or compressed(extent.path):
@@ -88,22 +103,16 @@ class CsvReaderFormat(StreamFormat):
     def read(self, extent: Extent) -> Iterator[list[Any]]:
         with open_file(extent) as file:
             assemble = self._assembler(file, extent)
-            lines = _Lines(file, seek_line(file, extent.first), limit(extent), self._schema.dialect)
+            # rows that are not data may lie in an earlier extent, in this one, or across the edge of two
+            first = max(extent.first, after_head(file, self._schema))
+            lines = _Lines(file, seek_line(file, first), limit(extent), self._schema.dialect)
             rows = csv.reader(lines, strict=True, **self._schema.dialect.python())
-            self._skip_head(rows, lines, extent.first)
             while lines.more():
                 batch = self._plain_batch(lines, assemble)
                 if batch is None:
                     batch = self._batch(rows, lines, assemble, extent.path)
                 if batch:
                     yield batch
-
-    def _skip_head(self, rows: Iterator[list[str]], lines: _Lines, first: int) -> None:
-        if first:
-            return
-        for _ in range(self._schema.use_header + self._schema.skip_first_row):
-            next(rows, None)
-            lines.record_ends()
 
     def _plain_batch(self, lines: _Lines, assemble: _Assembler) -> list[Any] | None:
         """The records of the next lines if they are plain; None if they are not, or if one is at fault."""

@@ -17,7 +17,7 @@ WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 # The jobs that between them run every engine path; the others repeat them at other sizes.
 QUICK_JOBS := runtime,patterns,window-runtime,windows,interval-join,failed-logins,word-count,start-up,files
 
-.PHONY: help demo test check kill soak bench bench-quick differential cep-parity memory back-pressure docs pictures setup java postgres lint types fast format rules parity lock lock-docs clean
+.PHONY: help demo test check kill soak bench bench-quick differential cep-parity memory back-pressure docs pictures setup java postgres mariadb lint types fast format rules parity lock lock-docs clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -25,7 +25,7 @@ help: ## this list
 demo: setup ## the main job on embedded Spark, about a minute
 	@$(WITH_JAVA) $(PY) -m penstock.cli demo $(ARGS)
 
-test: java postgres lint types ## everything: ruff, mypy, all tests
+test: java postgres mariadb lint types ## everything: ruff, mypy, all tests
 	@$(FAST_RING) -m "$(FAST)"
 	@$(WITH_JAVA) $(SLOW_RING) -m "not ($(FAST))"
 
@@ -80,6 +80,9 @@ java:
 
 postgres:
 	@scripts/ensure_postgres.sh >/dev/null
+
+mariadb:
+	@scripts/ensure_mariadb.sh >/dev/null
 
 lint: setup
 	@$(PY) -m ruff check .

@@ -43,13 +43,13 @@ THIRD_PARTY: dict[str, frozenset[str]] = {
 }
 
 # allowed inside functions only: execute() meets its host late, only Parquet and ORC need Arrow, only Avro fastavro,
-# only PostgreSQL psycopg, only a terminal rich
+# only PostgreSQL psycopg, only MySQL PyMySQL, only a terminal rich
 LATE: dict[str, frozenset[str]] = {
     "api": frozenset({"launch"}),
     "cli": frozenset({"launch", "demo", "state", "rich"}),
     "state": frozenset({"launch"}),
     "testing": frozenset({"launch"}),  # settings mean in a test what they mean to execute()
-    "connectors": frozenset({"pyarrow", "fastavro", "psycopg"}),
+    "connectors": frozenset({"pyarrow", "fastavro", "psycopg", "pymysql"}),
 }
 
 

@@ -5,6 +5,7 @@ import gzip
 import lzma
 import os
 import tempfile
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,7 @@ def touched(path: Path, text: str, at: int) -> None:
     os.utime(path, (at, at))
 
 
-@pytest.mark.parametrize("change", ["appended", "removed", "renamed", "older one added"])
+@pytest.mark.parametrize("change", ["appended", "removed", "renamed", "rewritten"])
 def test_changed_files_are_refused(tmp_path: Path, change: str) -> None:
     """F8: positions would point elsewhere."""
     touched(tmp_path / "a", "1\n2\n", 100)
@@ -129,17 +130,30 @@ def test_changed_files_are_refused(tmp_path: Path, change: str) -> None:
         case "renamed":
             (tmp_path / "a").rename(tmp_path / "c")
         case _:
-            touched(tmp_path / "0", "0\n", 50)
+            touched(tmp_path / "a", "8\n9\n", 101)
     with pytest.raises(SourceError, match=r"FileSource\(.*\) have changed since the checkpoint: some are gone, ren"):
         source(tmp_path).advance(0, 1, Position(position.at), position, 10, NOW)
 
 
-def test_files_that_are_added_later_are_left_alone(tmp_path: Path) -> None:
-    """F1, F11: the set is what was there when the job began, also after a restart."""
+@pytest.mark.parametrize("at", [50, 100, 200])
+@pytest.mark.parametrize("how", ["written", "moved", "in a folder"])
+def test_files_that_are_added_later_are_left_alone(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, at: int, how: str
+) -> None:
+    """F1, F11: the set is what was there when the job began, also after a restart, whatever the file's own time."""
     touched(tmp_path / "b", "1\n2\n", 100)
     made = source(tmp_path)
     begin = made.initial(0, 1)
-    touched(tmp_path / "a", "0\n", 200)
+    other = tmp_path_factory.mktemp("elsewhere")
+    match how:
+        case "written":
+            touched(tmp_path / "a", "0\n", at)
+        case "moved":
+            touched(other / "a", "0\n", at)
+            (other / "a").rename(tmp_path / "a")
+        case _:
+            touched(other / "a", "0\n", at)
+            other.rename(tmp_path / "0")
     again = source(tmp_path)
     end = again.advance(0, 1, begin, begin, 99, NOW)
     assert read(again, begin, end) == ["1", "2"]
@@ -158,6 +172,62 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None
     (tmp_path / "a").unlink()
     with pytest.raises(SourceError, match=r"/a was found by the source but is gone now: restore it"):
         read(made, begin, end)
+
+
+@pytest.mark.parametrize("one_batch", [False, True])
+@pytest.mark.parametrize("moment", ["before", "while"])
+def test_a_file_that_is_replaced_by_one_of_the_same_size_is_refused(
+    tmp_path: Path, one_batch: bool, moment: str
+) -> None:
+    """F8: before it is read, or while it is."""
+    touched(tmp_path / "a", "1\n2\n", 100)
+    made = source(tmp_path)
+    made.split_count(1, one_batch)
+    begin = made.initial(0, 1)
+    reading = made.read(0, 1, begin, None if one_batch else made.advance(0, 1, begin, begin, 9, NOW))
+    if moment == "while":
+        next(reading)
+    touched(tmp_path / ".new", "8\n9\n", 101)
+    (tmp_path / ".new").replace(tmp_path / "a")
+    with pytest.raises(SourceError, match=r"/a was modified after the source had found it. Files must be complete"):
+        list(reading)
+
+
+def test_positions_of_the_older_form_keep_their_meaning(tmp_path: Path) -> None:
+    """F4, F8: (block, byte, [latest modification time, fingerprint of paths and sizes])."""
+    for name, text in (("a", "1\n2\n"), ("b", "3\n4\n")):
+        touched(tmp_path / name, text, 100)
+    touched(tmp_path / "0", "later\n", 200)
+    listed = f"{tmp_path}/a\t4\n{tmp_path}/b\t4"
+    pin = [100 * 10**9, blake2b(listed.encode(), digest_size=8).hexdigest()]
+    old = Position([0, 2, pin])
+    made = source(tmp_path)
+    end = made.advance(0, 1, old, old, 99, NOW)
+    assert read(made, old, end) == ["2", "3", "4"]
+    assert end.ended
+    touched(tmp_path / "b", "3\n4\n5\n", 100)
+    with pytest.raises(SourceError, match=r"have changed since the checkpoint"):
+        source(tmp_path).advance(0, 1, old, old, 99, NOW)
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 2, 3, 4, 5, 7])
+def test_a_split_s_position_names_the_files_of_its_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: int
+) -> None:
+    """P11: at the edges of blocks (three splits): none, fewer than splits, as many, one more, twice as many and one."""
+    monkeypatch.setattr(file_source, "_BLOCK", 4)
+    expected = []
+    for name, count in (("a", blocks), ("b", 1), ("c", blocks), ("d", 2)):
+        lines = [f"{name}{i}" for i in range(count)] * 2
+        expected += lines
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    made, splits = source(tmp_path), 3
+    found = []
+    for split in range(splits):
+        start = made.initial(split, splits)
+        end = made.advance(split, splits, start, start, 99, NOW)
+        found += [v for vs, _ in made.read(split, splits, start, end) for v in vs]
+    assert sorted(found) == sorted(expected)
 
 
 @pytest.mark.parametrize("parallelism", [1, 2, 3, 5])

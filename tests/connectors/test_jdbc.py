@@ -1,4 +1,4 @@
-"""`JdbcSink` with SQLite and a real PostgreSQL server (F6, F7, X2)."""
+"""`JdbcSink` with SQLite, a real PostgreSQL and a real MariaDB server (F6, F7, X2)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common import Row, Types
-from penstock.connectors.sql.dialects import dialect_of
+from penstock.connectors.sql.dialects import MySql, dialect_of
 from penstock.connectors.sql.jdbc import ExactlyOnceJdbcSink, Session
 from penstock.connectors.sql.statements import count_parameters, is_idempotent, with_marks
 from penstock.core.errors import ProgramError, SinkError, UserFunctionError
@@ -34,12 +34,16 @@ from penstock.plan.guarantees import paths
 from penstock.testing import local_job
 from penstock.testing.local_host import LocalJob
 from tests.effort import examples
+from tests.mariadb.server import USER as MARIADB_USER
+from tests.mariadb.server import MariaDb, mariadb_server
 from tests.postgres.server import Server, postgres_server
 
 PAIR = Types.ROW([Types.STRING(), Types.INT()])
 INSERT = "insert into sold values (?, ?)"
 UPSERT = "insert into stock (name, number) values (?, ?) on conflict (name) do update set number = excluded.number"
 ADD = "insert into stock values (?, ?) on conflict (name) do update set number = stock.number + excluded.number"
+MYSQL_UPSERT = "insert into stock (name, number) values (?, ?) on duplicate key update number = values(number)"
+MYSQL_ADD = "insert into stock values (?, ?) on duplicate key update number = number + values(number)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class Database:
 
     options: JdbcConnectionOptions
     run: Callable[[str], list[tuple[Any, ...]]]
+    upsert: str = UPSERT
+    add: str = ADD
 
     def table(self, name: str) -> list[tuple[Any, ...]]:
         return sorted(map(tuple, self.run(f"select * from {name}")))
@@ -72,11 +78,20 @@ def server() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module")
+def mariadb() -> Iterator[MariaDb]:
+    with mariadb_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql", "mariadb"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
     if request.param == "postgresql":
         server: Server = request.getfixturevalue("server")
         found = Database(options(server.jdbc_url, user="penstock"), server.run)
+    elif request.param == "mariadb":
+        maria: MariaDb = request.getfixturevalue("mariadb")
+        found = Database(options(f"{maria.jdbc_url}?user={MARIADB_USER}"), maria.run, MYSQL_UPSERT, MYSQL_ADD)
     else:
         found = sqlite_database(tmp_path / "shop.db")
     found.reset()
@@ -123,7 +138,11 @@ def test_marks_do_not_pile_up(database: Database) -> None:
     """F6: one for each subtask, whatever the number of batches."""
     job = job_into(JdbcSink.exactly_once_sink(INSERT, PAIR, database.options), numbers(30), 2)
     job.run([3] * 10)
-    assert [(sink, subtask) for sink, _, subtask, _ in database.table("penstock_commits")] == [("sold", 0), ("sold", 1)]
+    marks = [(sink, subtask) for sink, _, subtask, _ in database.table("penstock_commits")]
+    assert [(sink if isinstance(sink, str) else sink.decode(), subtask) for sink, subtask in marks] == [
+        ("sold", 0),
+        ("sold", 1),
+    ]
 
 
 def test_a_driver_that_died_before_it_wrote_the_rows(database: Database) -> None:
@@ -139,7 +158,7 @@ def test_a_driver_that_died_before_it_wrote_the_rows(database: Database) -> None
 
 def test_a_driver_that_died_after_it_wrote_the_rows(database: Database) -> None:
     """F1, F6: they are not written again, though the statement would do so."""
-    for sql, table in ((INSERT, "sold"), (ADD, "stock")):
+    for sql, table in ((INSERT, "sold"), (database.add, "stock")):
         job = job_into(JdbcSink.exactly_once_sink(sql, PAIR, database.options), numbers(6))
         for _ in range(3):
             job.run_batch(2)
@@ -194,6 +213,33 @@ def test_batches_are_told_apart_by_generation_and_number(database: Database) -> 
     assert len(database.table("sold")) == 3
 
 
+def test_sinks_whose_names_differ_only_in_case_or_blanks_have_marks_of_their_own(database: Database) -> None:
+    """F6"""
+    sink = JdbcSink.exactly_once_sink(INSERT, PAIR, database.options)
+    assert isinstance(sink, ExactlyOnceJdbcSink)
+    for name in ("sold", "Sold", "sold ", "söld"):
+        for batch in range(3):
+            committable = replace(staged(sink, 1, batch), sink=name)
+            sink.create_committer().commit([CommitRequest(committable)] * 2)
+    assert len(database.table("sold")) == 12
+
+
+def test_a_mark_of_the_table_as_it_was_made_before_is_gone_on_from(database: Database) -> None:
+    """F4, F6: the same table, the same columns."""
+    database.run(
+        "create table penstock_commits (sink varchar(255) not null, generation varchar(64) not null, "
+        "subtask integer not null, batch bigint not null, primary key (sink, generation, subtask))"
+    )
+    database.run("insert into penstock_commits values ('sold', 'g', 0, 4)")
+    sink = JdbcSink.exactly_once_sink(INSERT, PAIR, database.options)
+    assert isinstance(sink, ExactlyOnceJdbcSink)
+    committer = sink.create_committer()
+    for batch in (4, 5, 5):
+        committer.commit([CommitRequest(staged(sink, 1, batch))])
+    assert len(database.table("sold")) == 1
+    assert [row[3] for row in database.table("penstock_commits")] == [5]
+
+
 def test_two_drivers_that_write_the_same_batch_at_the_same_time(database: Database) -> None:
     """F1, F10: one was thought dead."""
     sink = JdbcSink.exactly_once_sink(INSERT, PAIR, database.options)
@@ -217,7 +263,9 @@ def test_a_statement_that_fails_undoes_the_batch(database: Database) -> None:
     database.run("insert into stock values ('n2', 0)")
     sink = JdbcSink.exactly_once_sink("insert into stock values (?, ?)", PAIR, database.options)
     job = job_into(sink, numbers(4))
-    with pytest.raises(SinkError, match=r"(?s)^Sink 'Writer' \(uid sold\) could not commit: \w+: .*(?i:unique)"):
+    with pytest.raises(
+        SinkError, match=r"(?s)^Sink 'Writer' \(uid sold\) could not commit: \w+: .*(?i:unique|duplicate)"
+    ):
         job.run()
     assert database.table("stock") == [("n2", 0)]
     database.run("delete from stock")
@@ -280,7 +328,7 @@ def test_whatever_dies_when_every_record_takes_effect_once(steps: list[tuple[int
 
 def test_workers_write_and_a_batch_that_failed_is_written_again(database: Database) -> None:
     """F7: at-least-once; an upsert makes it exactly-once."""
-    for sql, table, expected in ((INSERT, "sold", sorted(rows(4) + rows(2))), (UPSERT, "stock", rows(4))):
+    for sql, table, expected in ((INSERT, "sold", sorted(rows(4) + rows(2))), (database.upsert, "stock", rows(4))):
         job = job_into(JdbcSink.sink(sql, PAIR, database.options), numbers(4))
         job.run_batch(2, commit=False)
         job.run()
@@ -306,7 +354,7 @@ def test_guarantees(database: Database) -> None:
     stream = env.from_collection(numbers(1))
     for sink in (
         JdbcSink.sink(INSERT, PAIR, database.options),
-        JdbcSink.sink(UPSERT, PAIR, database.options),
+        JdbcSink.sink(database.upsert, PAIR, database.options),
         JdbcSink.exactly_once_sink(INSERT, PAIR, database.options),
     ):
         stream.sink_to(sink)
@@ -319,7 +367,7 @@ def test_values_of_every_type_come_back(database: Database) -> None:
     database.run("drop table if exists kinds")
     database.run(
         "create table kinds "
-        "(a bigint, b double precision, c text, d boolean, e numeric(9,3), f date, g timestamp, h integer)"
+        "(a bigint, b double precision, c text, d boolean, e numeric(9,3), f date, g timestamp(6) null, h integer)"
     )
     moment = datetime.datetime(2024, 5, 6, 7, 8, 9, 123456)
     value = (2**40, 1.5, "ä%?'", True, decimal.Decimal("12.345"), moment.date(), moment, np.int64(7))
@@ -386,7 +434,15 @@ def test_a_statement_and_a_type_that_do_not_fit_are_refused() -> None:
         ("jdbc:sqlite:", "'jdbc:sqlite:' names no file"),
         (
             "jdbc:db2://h/d",
-            r"'jdbc:db2://h/d' is no database known here: use jdbc:postgresql://host:port/name or jdbc:s",
+            r"'jdbc:db2://h/d' is no database known here: use jdbc:postgresql://host:port/name, jdbc:mysql://host:port",
+        ),
+        ("jdbc:mysql://h/d?a=b", "the parameter 'a' is not known here, only connectTimeout, password, serverSslCert"),
+        ("jdbc:mariadb://h", "'jdbc:mariadb://h' must name one host and a database: jdbc:mysql://host:port/name"),
+        ("jdbc:mysql://a:1,b:2/d", "must name one host and a database"),
+        ("jdbc:mysql://h:x/d", "'jdbc:mysql://h:x/d' is not an address of MySQL or MariaDB: "),
+        (
+            "jdbc:mysql://h/d?connectTimeout=soon",
+            "connectTimeout=soon' is not an address of MySQL or MariaDB: could not convert",
         ),
         ("postgresql://h/d", "'postgresql://h/d' is no database known here"),
         (
@@ -408,6 +464,22 @@ def test_without_psycopg_the_way_out_is_said(monkeypatch: pytest.MonkeyPatch) ->
     text = r"^jdbc:postgresql needs psycopg \(.*\): pip install 'penstock\[postgres\]', on the workers too$"
     with pytest.raises(ProgramError, match=text):
         JdbcSink.sink(INSERT, PAIR, options("jdbc:postgresql://h/d"))
+
+
+def test_without_pymysql_the_way_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P9"""
+    monkeypatch.setitem(sys.modules, "pymysql", None)
+    text = r"^jdbc:mysql and jdbc:mariadb need PyMySQL \(.*\): pip install 'penstock\[mysql\]', on the workers too$"
+    with pytest.raises(ProgramError, match=text):
+        JdbcSink.sink(INSERT, PAIR, options("jdbc:mysql://h/d"))
+
+
+def test_addresses_of_mysql() -> None:
+    """X2"""
+    given = dialect_of("jdbc:mysql://db/my%20shop?user=me&password=p@ss&connectTimeout=500")
+    assert given == MySql("db", 3306, "my shop", "me", "p@ss", 0.5)
+    assert "p@ss" not in repr(given)
+    assert dialect_of("jdbc:mariadb://db:1/s?user=me", "you", "x") == MySql("db", 1, "s", "you", "x")
 
 
 @pytest.mark.parametrize("name", ["with_batch_size", "with_max_retries"])
@@ -444,6 +516,7 @@ def test_it_is_no_function() -> None:
         ("select '?', \"a?\", ? -- ?", 1, "select '?', \"a?\", %s -- ?"),
         ("select 'it''s ?', ?, /* ? \n ? */ ?", 2, "select 'it''s ?', %s, /* ? \n ? */ %s"),
         ("select $$?$$, $x$?$x$, ? % 5", 1, "select $$?$$, $x$?$x$, %s %% 5"),
+        ("select `a?`, ?", 1, "select `a?`, %s"),
         ("select 1", 0, "select 1"),
     ],
 )
@@ -460,6 +533,9 @@ REPEATABLE = [
     "insert or replace into a.t (k) values (?)",
     'delete from "t" where k = ? and v = ?',
     "update t set v = ?, w = null where k = ?",
+    MYSQL_UPSERT,
+    "insert ignore into t values (?, ?)",
+    "INSERT INTO `t` (`k`, v) VALUES (?, ?) ON DUPLICATE KEY UPDATE v = VALUES( v ), `k` = values(`k`);",
 ]
 NOT_REPEATABLE = [
     INSERT,
@@ -472,6 +548,8 @@ NOT_REPEATABLE = [
     "delete from t where k < (select max(k) from t) and v = ?",
     "delete from t where k = ?; update t set v = v + 1",
     "call f(?)",
+    MYSQL_ADD,
+    "insert into t values (?, ?) on duplicate key update v = values(w)",
 ]
 
 

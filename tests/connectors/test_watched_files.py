@@ -97,7 +97,7 @@ def restarted(job: LocalJob) -> None:
     """A new driver knows nothing but the position, as it stands in the log."""
     (vertex,) = job.plan.sources
     made: Any = vertex.source
-    made._looked_ms, made._found, made._begun = None, [], ("", frozenset())
+    made._memory = watched_files._Memory()
     for key, position in job._positions.items():
         job._positions[key] = Position.from_json(json.loads(json.dumps(position.to_json())))
 
@@ -153,7 +153,7 @@ def test_a_file_that_is_written_to_after_it_was_found_is_refused(tmp_path: Path)
     start = made.initial(0, 1)
     end = made.advance(0, 1, start, start, 99, SourceClock(0, 0))
     (tmp_path / "a").write_text("2\n")
-    with pytest.raises(SourceError, match=r"/a was modified after the source had found it. Files must be complete"):
+    with pytest.raises(SourceError, match=r"/a was modified after the source had found it: its first 2 bytes are not"):
         list(made.read(0, 1, start, end))
     (tmp_path / "a").unlink()
     with pytest.raises(SourceError, match="/a was found by the source but is gone now"):

@@ -18,7 +18,7 @@ from typing import Any
 
 import psycopg
 
-__all__ = ["USER", "Server", "postgres_server"]
+__all__ = ["ROOT", "USER", "Server", "free_port", "postgres_server", "run", "unprivileged"]
 
 ROOT = Path(__file__).parents[2]
 USER = "penstock"
@@ -55,8 +55,8 @@ def postgres_server() -> Iterator[Server]:
     ).stdout.strip()
     folder = Path(tempfile.mkdtemp(prefix="penstock-postgres-"))
     try:
-        who = _unprivileged(folder)
-        _run([f"{programs}/initdb", "-D", str(folder / "data"), "-U", USER, *_QUICK_INIT], folder, who)
+        who = unprivileged(folder)
+        run([f"{programs}/initdb", "-D", str(folder / "data"), "-U", USER, *_QUICK_INIT], folder, who)
         with _running(programs, folder, who) as server:
             yield server
     finally:
@@ -66,7 +66,7 @@ def postgres_server() -> Iterator[Server]:
 _QUICK_INIT = ("--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
 
 
-def _unprivileged(folder: Path) -> dict[str, Any]:
+def unprivileged(folder: Path) -> dict[str, Any]:
     """For root: the user to become, who then owns the folder."""
     if os.geteuid() != 0:
         return {}
@@ -76,14 +76,15 @@ def _unprivileged(folder: Path) -> dict[str, Any]:
     return {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
 
 
-def _run(command: list[str], folder: Path, who: dict[str, Any]) -> None:
+def run(command: list[str], folder: Path, who: dict[str, Any]) -> None:
+    """A command that must succeed, in a folder, as some user."""
     done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **who)
     assert done.returncode == 0, done.stdout
 
 
 @contextmanager
 def _running(programs: str, folder: Path, who: dict[str, Any]) -> Iterator[Server]:
-    server = Server(_free_port())
+    server = Server(free_port())
     settings = ("listen_addresses=127.0.0.1", f"port={server.port}", "unix_socket_directories=", "fsync=off")
     options = [word for setting in settings for word in ("-c", setting)]
     with open(folder / "log", "wb") as log:
@@ -95,10 +96,11 @@ def _running(programs: str, folder: Path, who: dict[str, Any]) -> Iterator[Serve
         yield server
     finally:
         process.send_signal(signal.SIGINT)  # disconnects everybody, then ends
-        process.wait(30)
+        process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -106,8 +108,8 @@ def _free_port() -> int:
 
 
 def _wait(server: Server, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
+    """For as long as it takes: a server that cannot start ends."""
+    while process.poll() is None:
         with suppress(psycopg.OperationalError):
             server.connect(connect_timeout=2).close()
             return

@@ -10,9 +10,14 @@ from typing import NamedTuple
 
 from penstock.core.errors import ProgramError, SourceError
 
-__all__ = ["FoundFile", "fingerprint", "list_files", "local_path"]
+__all__ = ["FoundFile", "edges", "fingerprint", "list_files", "local_path", "path_hash", "stat_file"]
 
 _HIDDEN = (".", "_")
+_EDGE_BYTES = 4096
+EDGES = 6
+"""How many bytes `edges` returns."""
+PATH_HASH = 8
+"""How many bytes `path_hash` returns."""
 
 
 class FoundFile(NamedTuple):
@@ -38,11 +43,11 @@ def local_path(path: str, name: str) -> str:
 def list_files(paths: Sequence[str], may_be_missing: bool = False) -> list[FoundFile]:
     """Every file once, in the order of paths: folders with all below them, patterns, names; hidden ones left out."""
     found = sorted({file for path in paths for file in _expand(local_path(path, "FileSource"), may_be_missing)})
-    return [f for f in map(_stat, found) if f is not None]
+    return [f for f in map(stat_file, found) if f is not None]
 
 
-def _stat(path: str) -> FoundFile | None:
-    """None for a file that was taken away in the meantime."""
+def stat_file(path: str) -> FoundFile | None:
+    """A file as it is now; None if it was taken away."""
     try:
         stat = os.stat(path)
     except FileNotFoundError:
@@ -71,7 +76,25 @@ def _below(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, n) for n in names if not n.startswith(_HIDDEN))
 
 
-def fingerprint(files: Sequence[FoundFile]) -> str:
-    """Changes if a file is added, removed, renamed or gets another size."""
-    listed = "\n".join(f"{f.path}\t{f.size}" for f in files)
+def path_hash(path: str) -> bytes:
+    """Stands for a path in positions, which must stay small."""
+    return blake2b(path.encode("utf-8", "surrogateescape"), digest_size=PATH_HASH).digest()
+
+
+def fingerprint(files: Sequence[FoundFile], times: bool) -> str:
+    """Changes if a file is added, removed, renamed or gets another size; with `times` also if it is modified."""
+    listed = "\n".join(f"{f.path}\t{f.size}" + (f"\t{f.mtime_ns}" if times else "") for f in files)
     return blake2b(listed.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+
+
+def edges(path: str, upto: int) -> bytes:
+    """Tells whether a file still begins with the same `upto` bytes: a hash of the first and the last 4 KiB of them.
+
+    A file that was replaced, or rewritten from its beginning or its end, differs there; reading all of a large file
+    again at every look would cost too much.
+    """
+    with open(path, "rb") as file:
+        head = file.read(min(_EDGE_BYTES, upto))
+        file.seek(max(len(head), upto - _EDGE_BYTES))
+        tail = file.read(upto - file.tell())
+    return blake2b(b"%d\0%b%b" % (upto, head, tail), digest_size=EDGES).digest()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import struct
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.connectors.file_listing import FoundFile, fingerprint, list_files, local_path
-from penstock.connectors.formats.files import BulkFormat, Extent, FileFormat, StreamFormat
+from penstock.connectors.file_listing import FoundFile, fingerprint, list_files, local_path, path_hash
+from penstock.connectors.formats.files import BulkFormat, Extent, FileFormat, StreamFormat, check_unchanged
 from penstock.core.compat import warn_once
 from penstock.core.errors import ProgramError, SourceError
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
@@ -25,6 +27,8 @@ __all__ = [
 _BLOCK = 32 << 20
 _OPEN_COST = 1 << 20
 """What opening a file costs, in bytes that could be read instead: keeps thousands of tiny files out of one split."""
+_DEALT = struct.Struct(">8sH")
+"""A file in a position: its path's hash, and the number of its first block modulo the number of splits."""
 
 
 class FileEnumeratorProvider:
@@ -71,8 +75,13 @@ class FileSourceBuilder:
         self._start = StartingOffsets.earliest()
 
     def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
-        """Go on looking for new files, every so often. Files must be complete when they get their name: write
-        under a name that begins with `.` or `_` and rename. A file is read once, whatever becomes of it later."""
+        """Go on looking for new files, and for new lines of text, CSV and JSON files, every so often.
+
+        A line is read when its line end is there; a file that does not end in one keeps its last line back. Files of
+        other formats, and compressed ones, are read once: they must be complete when they get their name, so write
+        them under a name that begins with `.` or `_` and rename. A file that was read and is then replaced, shortened
+        or rewritten is reported, counted as `changed_files` and left alone: give new contents another name.
+        """
         if discovery_interval.to_milliseconds() <= 0:
             raise ProgramError(f"monitor_continuously() takes a positive interval, got {discovery_interval}")
         self._interval = discovery_interval
@@ -113,8 +122,8 @@ class FileSource(Source):
 
     Files are cut into blocks. Read at once, a split is a run of blocks. In micro-batches there are as many splits
     as subtasks, and blocks are dealt to them in turn: one subtask reads all files in the order of their paths. A
-    position is (block, byte, which set of files). Files that are added after the job began are left alone; if one
-    of the set has changed the job is refused.
+    position is (block, byte, the files with blocks for this split: 10 bytes each). Files that are added after the job
+    began are left alone, whatever their modification time; if one of the set has changed the job is refused.
 
     >>> FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/data/*.txt").build().bounded
     True
@@ -144,7 +153,7 @@ class FileSource(Source):
         self._files: list[FoundFile] | None = None
         self._runs: list[list[Extent]] = []
         # made of these where they are needed
-        self._dealt: dict[str, list[Extent]] = {}
+        self._dealt: dict[tuple[int, int, str], list[Extent]] = {}
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
@@ -177,35 +186,61 @@ class FileSource(Source):
         return [extent for file in files for extent in self._cut_up(file)]
 
     def _cut_up(self, file: FoundFile) -> Iterator[Extent]:
-        path, size, _ = file
+        path, size, mtime_ns = file
         step = _BLOCK if self._cut and self._format.splittable(path) else max(size, 1)
         yield from (
-            Extent(path, at, min(size, at + step), size) for at in range(self._first_of(path), max(size, 1), step)
+            Extent(path, at, min(size, at + step), size, mtime_ns)
+            for at in range(self._first_of(path), max(size, 1), step)
         )
 
     # -- positions ----------------------------------------------------------------------------------
 
     def initial(self, split: int, splits: int) -> Position:
-        pin = self._pin()
+        pin = self._pin(split, splits)
         mine = self._mine(split, splits, pin)
         return Position([0, mine[0].first if mine else 0, pin], not mine)
 
-    def _pin(self) -> list[Any]:
-        """Names the set of files: those not changed after a moment, and their fingerprint."""
-        files = self._list()
-        return [max((f.mtime_ns for f in files), default=0), fingerprint(files)]
+    def _pin(self, split: int, splits: int) -> dict[str, str]:
+        """Names the files that have blocks for a split, and how they look."""
+        mine, number = [], 0
+        for file in self._list():
+            count = sum(1 for _ in self._cut_up(file))
+            if (split - number) % splits < count:
+                mine.append((file, number % splits))
+            number += count
+        packed = b"".join(_DEALT.pack(path_hash(file.path), begin) for file, begin in mine)
+        return {"files": base64.b85encode(packed).decode(), "print": fingerprint([file for file, _ in mine], True)}
 
-    def _mine(self, split: int, splits: int, pin: list[Any]) -> list[Extent]:
-        key = pin[1]
+    def _mine(self, split: int, splits: int, pin: Any) -> list[Extent]:
+        key = (split, splits, pin["print"] if isinstance(pin, dict) else pin[1])
         if key not in self._dealt:
-            files = [f for f in self._list() if f.mtime_ns <= pin[0]]
-            if fingerprint(files) != key:
-                raise SourceError(
-                    f"The files of FileSource({', '.join(self._paths)}) have changed since the checkpoint: some are "
-                    "gone, renamed, modified or of another size. Restore them, or start from a new checkpoint"
-                )
-            self._dealt = {key: self._blocks(files)}
-        return self._dealt[key][split::splits]
+            self._dealt[key] = list(
+                self._pinned(split, splits, pin) if isinstance(pin, dict) else self._pinned_by_time(split, splits, pin)
+            )
+        return self._dealt[key]
+
+    def _pinned(self, split: int, splits: int, pin: dict[str, str]) -> Iterator[Extent]:
+        """The blocks of a split, of the files that its position names."""
+        there = {path_hash(file.path): file for file in self._list()}
+        named = [(there.get(key), begin) for key, begin in _DEALT.iter_unpack(base64.b85decode(pin["files"]))]
+        files = [file for file, _ in named if file is not None]
+        self._check_set(len(files) == len(named) and fingerprint(files, True) == pin["print"])
+        for file, (_, begin) in zip(files, named, strict=True):
+            yield from (b for number, b in enumerate(self._cut_up(file), begin) if number % splits == split)
+
+    def _pinned_by_time(self, split: int, splits: int, pin: list[Any]) -> list[Extent]:
+        """The same for a position of the older form, which names the set by its latest modification time."""
+        files = [f for f in self._list() if f.mtime_ns <= pin[0]]
+        self._check_set(fingerprint(files, False) == pin[1])
+        return self._blocks(files)[split::splits]
+
+    def _check_set(self, same: bool) -> None:
+        if not same:
+            raise SourceError(
+                f"The files of FileSource({', '.join(self._paths)}) have changed since the checkpoint: some are gone, "
+                "renamed, modified or of another size. Restore them, with their modification times, or start from a "
+                "new checkpoint"
+            )
 
     def advance(
         self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
@@ -225,8 +260,14 @@ class FileSource(Source):
 
     def read(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[ReadBatch]:
         for extent in self._extents(split, splits, start, end):
-            for values in self._format.read(extent):
-                yield values, None
+            yield from self._read(extent)
+
+    def _read(self, extent: Extent) -> Iterator[ReadBatch]:
+        """Looked at before and afterwards: a file may be rewritten while it is being read."""
+        check_unchanged(extent)
+        for values in self._format.read(extent):
+            yield values, None
+        check_unchanged(extent)
 
     def _extents(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[Extent]:
         if end is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.core.errors import ProgramError
-from penstock.core.source import Lag, Position, ReadBatch, Source, SourceClock
+from penstock.core.source import Lag, Notice, Position, ReadBatch, Source, SourceClock
 
 __all__ = ["HybridSource", "HybridSourceBuilder"]
 
@@ -129,6 +129,12 @@ class HybridSource(Source):
         began = SourceClock(clock.now_ms, self._switched_ms.get(split, clock.started_ms))
         lag: Lag = self._sources[index].lag(split, self._counts[index], Position(own), origin, began)
         return lag
+
+    def notices(self, end: Position) -> list[Notice]:
+        """Of the source that is being read."""
+        index, at, ended = end.at
+        found: list[Notice] = [] if at is None else self._sources[index].notices(Position(at, ended))
+        return found
 
     # -- reading ------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from penstock.core.time import MAX_WATERMARK
 
-__all__ = ["ACTIVE", "IDLE", "Lag", "MarkedBatch", "Position", "ReadBatch", "Source", "SourceClock"]
+__all__ = ["ACTIVE", "IDLE", "Lag", "MarkedBatch", "Notice", "Position", "ReadBatch", "Source", "SourceClock"]
 
 IDLE, ACTIVE = MAX_WATERMARK + 1, MAX_WATERMARK + 2
 """Marks beyond every watermark: from here on the split is idle, or active again (T6)."""
@@ -66,6 +66,13 @@ class Lag(NamedTuple):
     ms: int | None = None
 
 
+class Notice(NamedTuple):
+    """What a source has to tell its user; `counted_as` names the counter of the source that counts it."""
+
+    text: str
+    counted_as: str | None = None
+
+
 class Source(ABC):
     """Describes a source; picklable. Methods but `read` run on the driver, `read` in workers."""
 
@@ -101,6 +108,10 @@ class Source(ABC):
     def lag(self, split: int, splits: int, at: Position, base: Position, clock: SourceClock) -> Lag:
         """What will be left to read when the split has been read up to a position (F13)."""
         return Lag()
+
+    def notices(self, end: Position) -> list[Notice]:
+        """What was noticed when the batch that ends at a position was planned. Called in workers, beside `read`."""
+        return []
 
     @abstractmethod
     def read(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[ReadBatch]:

@@ -22,6 +22,7 @@ __all__ = [
     "IDLE",
     "LOST",
     "METRICS",
+    "NOTICE",
     "PENDING",
     "RESTORE",
     "RESTORE_SEQ",
@@ -38,7 +39,7 @@ __all__ = [
     "sort_key",
 ]
 
-CONTROL, DATA, COLLECTED, COMMITTABLES, PENDING, METRICS, FINISHED, LOST, RESTORE = range(9)
+CONTROL, DATA, COLLECTED, COMMITTABLES, PENDING, METRICS, FINISHED, LOST, RESTORE, NOTICE = range(10)
 
 RESTORE_SEQ, CONTROL_SEQ, WAKING_SEQ = -3, -2, -1
 """Places before all data: state of a savepoint, then control rows, then channels that wake in the batch (they count

@@ -19,6 +19,7 @@ from penstock.runtime.chunk import (
     FINISHED,
     LOST,
     METRICS,
+    NOTICE,
     PENDING,
     ChunkRow,
     decode_payload,
@@ -33,6 +34,9 @@ ORPHAN_AGE_MS = 3_600_000
 Lost = tuple[str, str, int, int]
 """Source, uid, split and number of events that a source which cannot rewind has lost."""
 
+Notice = tuple[str, str, str]
+"""Source, uid, and what the source has to say."""
+
 
 class BatchOutput:
     """What came out of the end of the line in one batch."""
@@ -43,6 +47,7 @@ class BatchOutput:
         self.pending: list[tuple[str, list[Any]]] = []
         self.metrics: list[dict[str, Any]] = []
         self.lost: list[Lost] = []
+        self.notices: list[Notice] = []
         self.finished = False
         self.batch_ms: int | None = None
         for row in sorted(rows, key=lambda r: (r.channel, r.partition, r.seq)):
@@ -60,6 +65,8 @@ class BatchOutput:
             self.metrics.extend(loads(row.payload))
         elif row.kind == LOST:
             self.lost.append(loads(row.payload))
+        elif row.kind == NOTICE:
+            self.notices.append(loads(row.payload))
         elif row.kind == FINISHED:
             self.finished = True
 
@@ -109,6 +116,8 @@ class Ledger:
         for name, subtask, parallelism, values in output.collected:
             self._hand_over(name, subtask, parallelism, values)
         self.note_lost(output.lost)
+        for source, uid, text in output.notices:
+            warnings.warn(f"Source '{source}' (uid {uid}): {text}", RuntimeWarning, stacklevel=2)
         for uid, requests in _requests(output.committables).items():
             self._commit(uid, requests, recovered=False)
 

@@ -12,7 +12,7 @@ from penstock.core.source import IDLE, Lag, MarkedBatch, Position, ReadBatch
 from penstock.core.source_function import FunctionSource
 from penstock.core.specs import SourceSpec, TimestampsSpec
 from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
-from penstock.runtime.chunk import DRIVER, METRICS, BatchInfo, ChunkRow
+from penstock.runtime.chunk import DRIVER, METRICS, NOTICE, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext, split_context
 from penstock.runtime.failures import NO_RECORD, user_failure
@@ -74,11 +74,23 @@ def read_split(
         writer.flush()
     size += sum(len(row.payload) for row in rows)
     yield from rows
+    yield from _notices(plan, vertex, split, end, operators[0].task)
     report = _report(vertex, split, info, operators[0].task, count, sum(w.records for w in writers), busy)
     report |= {"bytes": size, "lag_records": lag and lag.records, "lag_ms": lag and lag.ms}
     yield ChunkRow(split % plan.partitions, DRIVER, 0, 0, METRICS, dumps([report]))
     for op in operators:
         op.close()
+
+
+def _notices(
+    plan: JobPlan, vertex: Vertex, split: int, end: Position | None, context: TaskContext
+) -> Iterator[ChunkRow]:
+    """What the source noticed when it planned the batch: told when the batch is durable, and counted."""
+    source = vertex.operators[0]
+    for notice in vertex.source.notices(end) if end is not None else ():
+        if notice.counted_as is not None:
+            context.report(source).group.counter(notice.counted_as).inc()
+        yield ChunkRow(split % plan.partitions, DRIVER, 0, 0, NOTICE, dumps((source.name, source.uid, notice.text)))
 
 
 def _report(

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, BinaryIO
 
 from penstock.connectors.formats.bulk import BulkWriterFactory
+from penstock.connectors.formats.csv_edges import after_head, last_record_end
 from penstock.connectors.formats.csv_fields import (
     CsvLine,
     column_reader,
@@ -68,6 +69,20 @@ class CsvReaderFormat(StreamFormat):
     def splittable(self, path: str) -> bool:
         return self._schema.dialect.quote is None and not compressed(path)
 
+    def tails(self, path: str) -> bool:
+        return not compressed(path)
+
+    def tail_stop(self, extent: Extent, records: int) -> tuple[int, int]:
+        """Looks no further than for so many records, since quotes can only be followed from the front."""
+        room = max(1, records) * RECORD_BYTES
+        while True:
+            goal = min(extent.stop, extent.first + room)
+            end = last_record_end(extent.path, extent.first, goal, self._schema.dialect)
+            if end > extent.first or goal == extent.stop:
+                used = (end - extent.first) // RECORD_BYTES + 1
+                return end, used if goal == extent.stop else max(used, records)
+            room *= 4
+
     def stop_for(self, extent: Extent, records: int) -> tuple[int, int]:
         """Always the beginning of a record."""
         if self.splittable(extent.path) or compressed(extent.path):
@@ -95,10 +110,13 @@ class CsvReaderFormat(StreamFormat):
 
     def read(self, extent: Extent) -> Iterator[list[Any]]:
         with open_file(extent) as file:
+            if self._schema.use_header and not extent.first:
+                self._check_header(self._header(file, extent.path), extent.path)
             assemble = _Assembler(self._schema)
-            lines = _Lines(file, seek_line(file, extent.first), limit(extent), self._schema.dialect)
+            # rows that are not data may lie in an earlier extent, in this one, or across the edge of two
+            first = max(extent.first, after_head(file, self._schema))
+            lines = _Lines(file, seek_line(file, first), limit(extent), self._schema.dialect)
             rows = csv.reader(lines, strict=True, **self._schema.dialect.python())
-            self._skip_head(rows, lines, extent)
             while lines.more():
                 batch = self._plain_batch(lines, assemble)
                 if batch is None:
@@ -106,15 +124,13 @@ class CsvReaderFormat(StreamFormat):
                 if batch:
                     yield batch
 
-    def _skip_head(self, rows: Iterator[list[str]], lines: _Lines, extent: Extent) -> None:
-        if extent.first:
-            return
-        if self._schema.use_header:
-            self._check_header(next(rows, None), extent.path)
-            lines.record_ends()
-        if self._schema.skip_first_row:
-            next(rows, None)
-            lines.record_ends()
+    def _header(self, file: BinaryIO, path: str) -> list[str] | None:
+        """The first record of a file; None if there is none."""
+        lines = _Lines(file, seek_line(file, 0), float("inf"), self._schema.dialect)
+        try:
+            return next(csv.reader(lines, strict=True, **self._schema.dialect.python()), None)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise malformed(path, lines.began, error) from error
 
     def _check_header(self, header: list[str] | None, path: str) -> None:
         """Columns go by position, whatever the header says; with strict headers it must say what the schema says."""

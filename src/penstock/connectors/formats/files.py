@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from penstock.connectors.file_listing import edges, stat_file
 from penstock.core.errors import OperatorError, PenstockError, ProgramError, RecordError, SourceError
 
 __all__ = [
@@ -35,12 +36,18 @@ _READ_BYTES = 1 << 20
 
 
 class Extent(NamedTuple):
-    """A range of bytes of a file, and the file's size when it was listed."""
+    """A range of bytes of a file, and the file's size when it was listed.
+
+    `mtime_ns`, if given: when it was modified. `begins`, if given: the file may grow, and these are the `edges` of its
+    bytes up to `stop`, or b"" before anybody has looked.
+    """
 
     path: str
     first: int
     stop: int
     size: int
+    mtime_ns: int | None = None
+    begins: bytes | None = None
 
 
 class FileFormat(ABC):
@@ -56,6 +63,19 @@ class FileFormat(ABC):
             return extent.stop, _guess(extent.stop - extent.first)
         stop = min(extent.stop, extent.first + max(1, records) * RECORD_BYTES)
         return stop, _guess(stop - extent.first)
+
+    def tails(self, path: str) -> bool:
+        """Whether a file that has grown can be read on from where its last complete unit ended."""
+        return False
+
+    def tail_stop(self, extent: Extent, records: int) -> tuple[int, int]:
+        """As `stop_for`, in a file that may still be written to: every unit that begins before the stop is complete.
+
+        Called where `tails` says so, with an extent up to the end of the file that begins where an earlier one
+        stopped. If no unit is complete yet, the stop is the extent's first byte. If more may be complete behind the
+        stop, all of `records` are used.
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot tail {extent.path}")
 
     @abstractmethod
     def read(self, extent: Extent) -> Iterator[list[Any]]:
@@ -115,6 +135,13 @@ class LineFormat(StreamFormat):
         self.decode = decode
         self._skips = skips
 
+    def tails(self, path: str) -> bool:
+        return not compressed(path)
+
+    def tail_stop(self, extent: Extent, records: int) -> tuple[int, int]:
+        end = last_line_end(extent.path, extent.first, extent.stop)
+        return self.stop_for(extent._replace(stop=end), records) if end > extent.first else (end, 0)
+
     def read(self, extent: Extent) -> Iterator[list[Any]]:
         with open_file(extent) as file:
             at = seek_line(file, extent.first)
@@ -140,6 +167,19 @@ def seek_line(file: BinaryIO, first: int) -> int:
     if first:
         file.readline()
     return file.tell()
+
+
+def last_line_end(path: str, first: int, stop: int) -> int:
+    """Behind the last line end in a range of bytes; `first` if there is none. Looks from the back."""
+    with open(path, "rb") as file:
+        while stop > first:
+            begin = max(first, stop - _READ_BYTES)
+            file.seek(begin)
+            found = file.read(stop - begin).rfind(b"\n")
+            if found >= 0:
+                return begin + found + 1
+            stop = begin
+    return first
 
 
 def limit(extent: Extent) -> float:
@@ -186,15 +226,41 @@ def open_file(extent: Extent) -> BinaryIO:
 
 
 def check_unchanged(extent: Extent) -> None:
-    """Refuse a file that is gone or of another size than when it was listed."""
-    try:
-        size = os.path.getsize(extent.path)
-    except FileNotFoundError:
-        raise SourceError(f"{extent.path} was found by the source but is gone now: restore it") from None
-    if size != extent.size:
+    """Refuse a file that is gone or not what it was when it was listed; one that may grow must begin the same."""
+    now = stat_file(extent.path)
+    if now is None:
+        raise gone(extent.path)
+    if extent.begins is not None:
+        _check_beginning(extent, now.size)
+    elif now.size != extent.size:
         raise SourceError(
-            f"{extent.path} had {extent.size} bytes when the source found it and has {size} now. Files must be "
-            "complete when they get their name: write under a name that begins with '.' or '_' and rename"
+            f"{extent.path} had {extent.size} bytes when the source found it and has {now.size} now. {_WHOLE}"
+        )
+    elif extent.mtime_ns not in (None, now.mtime_ns):
+        raise SourceError(f"{extent.path} was modified after the source had found it. {_WHOLE}")
+
+
+def gone(path: str) -> SourceError:
+    """The error for a file that was taken away before it was read."""
+    return SourceError(f"{path} was found by the source but is gone now: restore it")
+
+
+_WHOLE = (
+    "Files must be complete when they get their name: write under a name that begins with '.' or '_' and rename. "
+    "If the file was restored or copied, give it back its modification time"
+)
+
+
+def _check_beginning(extent: Extent, size: int) -> None:
+    if size < extent.stop:
+        raise SourceError(
+            f"{extent.path} was shortened from {extent.size} to {size} bytes before it was read up to byte "
+            f"{extent.stop}: restore it. A watched file may only grow"
+        )
+    if extent.begins and edges(extent.path, extent.stop) != extent.begins:
+        raise SourceError(
+            f"{extent.path} was modified after the source had found it: its first {extent.stop} bytes are not the same "
+            "any more. Restore it. A watched file may only grow: give new contents another name"
         )
 
 
@@ -212,6 +278,10 @@ class _Unpacked:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+    def readline(self) -> bytes:
+        with damaged(self._path, EOFError, OSError, lzma.LZMAError, zlib.error):
+            return self._file.readline()  # type: ignore[no-any-return]
 
     def readlines(self, hint: int = -1) -> list[bytes]:
         with damaged(self._path, EOFError, OSError, lzma.LZMAError, zlib.error):

@@ -9,11 +9,11 @@ import sqlite3
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from penstock.core.errors import ProgramError
 
-__all__ = ["Dialect", "PostgreSql", "Sqlite", "dialect_of"]
+__all__ = ["Dialect", "MySql", "PostgreSql", "Sqlite", "dialect_of"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,12 @@ class Dialect(ABC):
 
     driver_name: ClassVar[str]
     mark: ClassVar[str] = "?"
+    name_types: ClassVar[tuple[str, str]] = ("VARCHAR(255)", "VARCHAR(64)")
+    """Columns for the names of a sink and of a generation, which must be told apart to the letter."""
+    unless_there: ClassVar[str] = "ON CONFLICT DO NOTHING"
+    """Ends an INSERT that leaves a row alone if its key is there. How many rows it reports is not looked at."""
+    locked: ClassVar[str] = " FOR UPDATE"
+    """Ends a SELECT whose rows nobody else may change, nor read in this way, until the transaction ends."""
 
     @abstractmethod
     def check(self) -> None:
@@ -57,6 +63,7 @@ class Sqlite(Dialect):
 
     path: str
     driver_name: ClassVar[str] = "org.sqlite.JDBC"
+    locked: ClassVar[str] = ""  # BEGIN IMMEDIATE has locked the whole database
 
     def check(self) -> None:
         """The driver comes with Python."""
@@ -160,6 +167,90 @@ def _query(query: str, url: str) -> str:
     return f"?{urlencode(given, quote_via=quote)}" if given else ""
 
 
+# -- MySQL and MariaDB -------------------------------------------------------------------------------------
+
+_MYSQL_PARAMETERS = ("connectTimeout", "password", "serverSslCert", "user")
+_MYSQL_PASSES = frozenset(
+    (1020, 1040, 1053, 1077, 1158, 1159, 1160, 1161, 1203, 1205, 1213, 1927, 2002, 2003, 2006, 2013)
+)
+"""Numbers of errors after which another try may succeed: no connection, a lost one, a shutdown, locks."""
+
+
+@dataclass(frozen=True)
+class MySql(Dialect):
+    """MySQL and MariaDB by PyMySQL: `pip install 'penstock[mysql]'`. Tables must be of an engine with transactions."""
+
+    host: str
+    port: int
+    database: str
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    timeout_s: float = 10.0
+    authority: str | None = None
+    driver_name: ClassVar[str] = "com.mysql.cj.jdbc.Driver"
+    mark: ClassVar[str] = "%s"
+    # texts are compared without regard to case and blanks at the end, bytes are not
+    name_types: ClassVar[tuple[str, str]] = ("VARBINARY(1020)", "VARBINARY(64)")
+    unless_there: ClassVar[str] = "ON DUPLICATE KEY UPDATE batch = batch"
+
+    def check(self) -> None:
+        try:
+            import pymysql  # noqa: F401
+        except ImportError as error:
+            raise ProgramError(
+                f"jdbc:mysql and jdbc:mariadb need PyMySQL ({error}): pip install 'penstock[mysql]', on the workers too"
+            ) from error
+
+    def connect(self) -> Any:
+        import pymysql
+
+        return pymysql.connect(
+            host=self.host,
+            port=self.port,
+            database=self.database,
+            user=self.user,
+            password=self.password or "",
+            connect_timeout=self.timeout_s,
+            ssl_ca=self.authority,
+            charset="utf8mb4",
+            autocommit=False,
+        )
+
+    def begin(self, connection: Any) -> None:
+        """The server does so with the first statement."""
+
+    def may_pass(self, error: Exception) -> bool:
+        import pymysql
+
+        number = error.args[0] if error.args else None
+        return isinstance(error, pymysql.InterfaceError) or (
+            isinstance(error, pymysql.MySQLError) and number in _MYSQL_PASSES
+        )
+
+
+def _mysql(rest: str, url: str, user: str | None, password: str | None) -> Dialect:
+    parts = urlsplit(rest)
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if unknown := sorted(given.keys() - set(_MYSQL_PARAMETERS)):
+        known = ", ".join(_MYSQL_PARAMETERS)
+        raise ProgramError(f"{url!r}: the parameter {unknown[0]!r} is not known here, only {known}")
+    if not parts.hostname or not parts.path.strip("/") or "," in parts.netloc:
+        raise ProgramError(f"{url!r} must name one host and a database: jdbc:mysql://host:port/name")
+    try:
+        port, wait_ms = parts.port or 3306, float(given.get("connectTimeout", 10_000))
+    except ValueError as error:
+        raise ProgramError(f"{url!r} is not an address of MySQL or MariaDB: {error}") from error
+    return MySql(
+        parts.hostname,
+        port,
+        unquote(parts.path.strip("/")),
+        user if user is not None else given.get("user"),
+        password if password is not None else given.get("password"),
+        wait_ms / 1000,
+        given.get("serverSslCert"),
+    )
+
+
 def dialect_of(url: str, user: str | None = None, password: str | None = None) -> Dialect:
     """The database behind a JDBC address.
 
@@ -171,4 +262,9 @@ def dialect_of(url: str, user: str | None = None, password: str | None = None) -
         return _sqlite(rest, url)
     if url.startswith("jdbc:") and scheme == "postgresql":
         return _postgresql(rest, url, user, password)
-    raise ProgramError(f"{url!r} is no database known here: use jdbc:postgresql://host:port/name or jdbc:sqlite:/file")
+    if url.startswith("jdbc:") and scheme in ("mysql", "mariadb"):
+        return _mysql(rest, url, user, password)
+    raise ProgramError(
+        f"{url!r} is no database known here: use jdbc:postgresql://host:port/name, jdbc:mysql://host:port/name, "
+        "jdbc:mariadb://host:port/name or jdbc:sqlite:/file"
+    )

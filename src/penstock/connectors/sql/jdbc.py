@@ -30,12 +30,13 @@ COMMITS = "penstock_commits"
 """Beside the user's tables: for each sink, generation and subtask the last batch whose rows are there."""
 
 _CREATE = f"""CREATE TABLE IF NOT EXISTS {COMMITS} (
-    sink VARCHAR(255) NOT NULL, generation VARCHAR(64) NOT NULL, subtask INTEGER NOT NULL, batch BIGINT NOT NULL,
+    sink {{}} NOT NULL, generation {{}} NOT NULL, subtask INTEGER NOT NULL, batch BIGINT NOT NULL,
     PRIMARY KEY (sink, generation, subtask))"""
 _PROBE = f"SELECT batch FROM {COMMITS} WHERE 1 = 0"
-_CLAIM = f"""INSERT INTO {COMMITS} (sink, generation, subtask, batch) VALUES (?, ?, ?, ?)
-    ON CONFLICT (sink, generation, subtask) DO UPDATE SET batch = excluded.batch
-    WHERE {COMMITS}.batch < excluded.batch"""
+_NONE_YET = -1
+_MAKE = f"INSERT INTO {COMMITS} (sink, generation, subtask, batch) VALUES (?, ?, ?, {_NONE_YET}) {{}}"
+_LOOK = f"SELECT batch FROM {COMMITS} WHERE sink = ? AND generation = ? AND subtask = ?{{}}"
+_MOVE = f"UPDATE {COMMITS} SET batch = ? WHERE sink = ? AND generation = ? AND subtask = ?"
 _RETRY_MS, _LONGEST_MS = 200, 10_000
 
 
@@ -219,8 +220,9 @@ class Staged:
     rows: list[tuple[Any, ...]]
 
     @property
-    def mark(self) -> tuple[str, str, int, int]:
-        return self.sink, self.generation, self.subtask, self.batch
+    def key(self) -> tuple[str, str, int]:
+        """Of the mark."""
+        return self.sink, self.generation, self.subtask
 
 
 class _StagingWriter(SinkWriter):
@@ -235,13 +237,43 @@ class _StagingWriter(SinkWriter):
         return [self._staged] if self._staged.rows else []
 
 
+class Marks:
+    """The table of marks. A mark is read under a lock and then written, since databases do not agree on how many rows
+    a statement reports that inserts or updates: MySQL says 1, 2 or 0, and other numbers for other drivers."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._create = _CREATE.format(*dialect.name_types)
+        self._make = with_marks(_MAKE.format(dialect.unless_there), dialect.mark)
+        self._look = with_marks(_LOOK.format(dialect.locked), dialect.mark)
+        self._move = with_marks(_MOVE, dialect.mark)
+
+    def create(self, cursor: Any) -> None:
+        """Make the table, if it is missing."""
+        cursor.execute(self._create)
+
+    def move(self, cursor: Any, staged: Staged) -> bool:
+        """Move a mark to a batch; False if it stands there, or beyond it: the rows are in the database.
+
+        Holds the mark until the transaction ends: another driver that wants to move it waits here.
+        """
+        cursor.execute(self._make, staged.key)
+        cursor.execute(self._look, staged.key)
+        found = cursor.fetchone()
+        if found is None:
+            raise SinkError(f"The table {COMMITS} does not keep the mark of sink {staged.sink!r} as it was written")
+        if found[0] >= staged.batch:
+            return False
+        cursor.execute(self._move, (staged.batch, *staged.key))
+        return True
+
+
 class JdbcCommitter(Committer):
     """Writes what all subtasks staged in a batch, in one transaction with their marks."""
 
     def __init__(self, statement: Statement, execution: JdbcExecutionOptions) -> None:
         self._statement = statement
         self._session = Session(statement.dialect, execution.get_max_retries())
-        self._claim = with_marks(_CLAIM, statement.dialect.mark)
+        self._marks = Marks(statement.dialect)
         self._ready = False
 
     def commit(self, requests: Sequence[CommitRequest]) -> None:
@@ -255,13 +287,12 @@ class JdbcCommitter(Committer):
         try:
             self._session.transact(lambda cursor: cursor.execute(_PROBE))
         except Exception:
-            self._session.transact(lambda cursor: cursor.execute(_CREATE))
+            self._session.transact(self._marks.create)
         self._ready = True
 
     def _write(self, cursor: Any, staged: Sequence[Staged]) -> None:
         for batch in staged:
-            cursor.execute(self._claim, batch.mark)
-            if cursor.rowcount == 1:  # not there yet: a lower batch was, or none
+            if self._marks.move(cursor, batch):
                 self._statement.run(cursor, batch.rows)
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ class _ConnectionBuilder:
         self._password: str | None = None
 
     def with_url(self, url: str) -> _ConnectionBuilder:
-        """`jdbc:postgresql://host:port/database` or `jdbc:sqlite:/file`."""
+        """`jdbc:postgresql://host:port/database`, the same with `mysql` or `mariadb`, or `jdbc:sqlite:/file`."""
         self._url = url
         return self
 

@@ -9,7 +9,7 @@ __all__ = ["count_parameters", "is_idempotent", "with_marks"]
 
 _TOKEN = re.compile(
     r"'(?:[^']|'')*'"  # a string
-    r'|"(?:[^"]|"")*"'  # a quoted name
+    r'|"(?:[^"]|"")*"|`[^`]*`'  # a quoted name
     r"|--[^\n]*|/\*.*?\*/"  # comments
     r"|\$(\w*)\$.*?\$\1\$"  # PostgreSQL's other strings
     r"|\?",
@@ -54,20 +54,21 @@ _NAME = r'(?:"[^"]+"|`[^`]+`|[\w.]+)'
 _VALUE = r"(?:\?|'(?:[^']|'')*'|-?\d+(?:\.\d+)?|null)"
 _COLUMNS = rf"(?:\(\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\)\s*)?"
 _VALUES = rf"{_NAME}\s*{_COLUMNS}values\s*\(\s*{_VALUE}(?:\s*,\s*{_VALUE})*\s*\)"
-_EXCLUDED = rf"({_NAME})\s*=\s*excluded\s*\.\s*({_NAME})"
+_EXCLUDED = rf"({_NAME})\s*=\s*(?:excluded\s*\.\s*({_NAME})|values\s*\(\s*({_NAME})\s*\))"
 _SET = rf"{_NAME}\s*=\s*{_VALUE}"
 _WHERE = rf"where\s+{_SET}(?:\s+and\s+{_SET})*"
 _REPEATABLE = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
     for pattern in (
-        rf"(?:replace\s+into|insert\s+or\s+(?:replace|ignore)\s+into)\s+{_VALUES}",
+        rf"(?:replace\s+into|insert\s+ignore\s+into|insert\s+or\s+(?:replace|ignore)\s+into)\s+{_VALUES}",
         rf"insert\s+into\s+{_VALUES}\s*on\s+conflict\s*(?:\([^)]*\)\s*)?do\s+nothing",
         rf"delete\s+from\s+{_NAME}\s+{_WHERE}",
         rf"update\s+{_NAME}\s+set\s+{_SET}(?:\s*,\s*{_SET})*\s+{_WHERE}",
     )
 )
 _UPSERT = re.compile(
-    rf"insert\s+into\s+{_VALUES}\s*on\s+conflict\s*\([^)]*\)\s*do\s+update\s+set\s+(.*)", re.IGNORECASE | re.DOTALL
+    rf"insert\s+into\s+{_VALUES}\s*on\s+(?:conflict\s*\([^)]*\)\s*do\s+update\s+set|duplicate\s+key\s+update)\s+(.*)",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -90,4 +91,4 @@ def is_idempotent(sql: str) -> bool:
 
 def _takes_the_new_value(assignment: str) -> bool:
     match = re.fullmatch(_EXCLUDED, assignment.strip(), re.IGNORECASE)
-    return match is not None and match.group(1).lower() == match.group(2).lower()
+    return match is not None and match.group(1).lower() == (match.group(2) or match.group(3)).lower()

@@ -1,0 +1,1 @@
+"""A MariaDB server for tests: its own files, on loopback."""

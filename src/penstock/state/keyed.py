@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from penstock.core.errors import SavepointError
+from penstock.core.errors import SavepointError, StateError
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.codec import Encoded, loads
 from penstock.runtime.state.backend import KeyedBackend
@@ -65,9 +65,11 @@ def understandable() -> Iterator[None]:
     """State names the classes of its values; one that is not there here is asked for."""
     try:
         yield
-    except (AttributeError, ImportError) as error:
+    except StateError as error:
+        if not isinstance(error.__cause__, (AttributeError, ImportError)):
+            raise
         raise SavepointError(
-            f"State holds values of a class that is not at hand here: {error}. Make its module importable; if it was "
+            f"State holds values of a class that is not at hand here: {error.__cause__}. Make its module importable; if it was "
             "defined in the script of the job, define it (or import it) in the script that looks at the state"
         ) from error
 

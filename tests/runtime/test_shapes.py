@@ -44,7 +44,8 @@ def made(options: dict[str, bool], *fields: Any) -> type:
 
 def carried(value: Any) -> list[Any]:
     """By every way that a value takes into state and between stages: as a state value, and in a chunk."""
-    return [dumps(encode(value)), dumps({"in": [value, (value, {"deep": value})]}), encode_payload(chunk(value), "op", "uid")]
+    container = {"in": [value, (value, {"deep": value})]}
+    return [dumps(encode(value)), dumps(container), encode_payload(chunk(value), "op", "uid")]
 
 
 def chunk(value: Any) -> Payload:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ from penstock.datastream.window import EventTimeSessionWindows, TumblingEventTim
 from penstock.savepoint.files import Folder
 from penstock.savepoint.folder import METADATA, Savepoint
 from penstock.savepoint.match import fit
+from penstock.savepoint.metadata import FORMAT
+from penstock.savepoint.sums import sealed, unsealed
 from penstock.testing import collect, local_job
 
 
@@ -160,14 +161,15 @@ def test_a_folder_without_metadata_is_no_savepoint(tmp_path: Path) -> None:
         Savepoint(str(tmp_path))
 
 
-def _changed(saved: str, **fields: Any) -> None:
+def changed_metadata(saved: str, **fields: Any) -> None:
+    """Write other metadata, with a checksum that is right."""
     folder = Folder(saved)
-    folder.write(METADATA, json.dumps({**json.loads(folder.read(METADATA)), **fields}))
+    folder.write(METADATA, sealed({**unsealed(folder.read_bytes(METADATA))[0], **fields}))
 
 
 def test_a_format_of_the_future(saved: str) -> None:
-    _changed(saved, format=2)
-    with pytest.raises(SavepointError, match=r"has savepoint format 2 \(written by Penstock .*\); this version of"):
+    changed_metadata(saved, format=FORMAT + 1)
+    with pytest.raises(SavepointError, match=rf"has savepoint format {FORMAT + 1} \(written by Penstock .*; this"):
         Savepoint(saved)
 
 

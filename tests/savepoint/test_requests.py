@@ -32,7 +32,7 @@ def answering(checkpoint: Path, answer: Callable[[Request], dict[str, Any]]) -> 
         while not (names := [n for n in folder.names(REQUESTS) if n.endswith(".json") and "answer" not in n]):
             SystemClock().sleep_ms(5)
         ident = names[0].removesuffix(".json")
-        request = Request.decode(folder.read(f"{REQUESTS}/{names[0]}"))
+        request = Request.decode(folder.read_bytes(f"{REQUESTS}/{names[0]}"))
         folder.write(answer_name(ident), json.dumps({"done": False}))
         SystemClock().sleep_ms(50)
         folder.write(answer_name(ident), json.dumps({"done": True, **answer(request)}))

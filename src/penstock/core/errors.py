@@ -21,6 +21,7 @@ __all__ = [
     "SavepointError",
     "SinkError",
     "SourceError",
+    "StateError",
     "TimestampError",
     "UserFunctionError",
 ]
@@ -56,6 +57,10 @@ class DamagedCheckpointError(CheckpointError):
 
 class SavepointError(CheckpointError):
     """A savepoint that cannot be taken, read or started from."""
+
+
+class StateError(CheckpointError):
+    """State or a record that the classes or the state descriptors of this program cannot read."""
 
 
 class SourceError(PenstockError):

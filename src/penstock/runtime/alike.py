@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copyreg import dispatch_table
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from penstock.core.row import Row, RowKind, rows_of
+from penstock.runtime.shapes import tuple_maker
 
 __all__ = ["packed"]
 
@@ -37,7 +38,7 @@ def packed(values: list[Any]) -> Any:
     if cls is Row:
         return _packed_rows(values)
     if _is_plain_named_tuple(cls) and set(map(type, values)) == {cls}:
-        return _Packed(_named_tuples, cls, list(map(tuple, values)))
+        return _Packed(_tuples_by_name, cls, cls._fields, list(map(tuple, values)))  # type: ignore[attr-defined]
     return values
 
 
@@ -51,8 +52,8 @@ def _packed_rows(rows: list[Any]) -> Any:
     return _Packed(rows_of, fields, [row._values for row in rows])
 
 
-def _named_tuples(cls: type, contents: Sequence[tuple[Any, ...]]) -> list[Any]:
-    return list(map(partial(tuple.__new__, cls), contents))
+def _tuples_by_name(cls: type, names: tuple[str, ...], contents: Sequence[tuple[Any, ...]]) -> list[Any]:
+    return list(map(tuple_maker(cls, names), contents))
 
 
 @lru_cache(256)

@@ -1,23 +1,24 @@
 """Records and state values as bytes, and the rule that makes them independent of later mutation (S7).
 
 What is immutable through and through is kept as it is; everything else is fixed by a round trip
-through the codec at the moment it is emitted or stored.
+through the codec at the moment it is emitted or stored. What is kept or sent names the fields of records
+(`runtime/shapes.py`): another version of the program may read it.
 """
 
 from __future__ import annotations
 
 import datetime
+import io
 import pickle
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from penstock.core.errors import RecordError
+from penstock.core.errors import PenstockError, RecordError, StateError
 from penstock.core.row import Row, copy_row
+from penstock.runtime.shapes import dumps_by_name
 
 __all__ = ["IMMUTABLE", "Encoded", "decode", "dumps", "encode", "fix", "is_immutable", "loads"]
-
-loads: Callable[[bytes], Any] = pickle.loads
 
 IMMUTABLE: frozenset[type] = frozenset(
     {
@@ -47,7 +48,48 @@ class Encoded(bytes):
 
 
 def dumps(value: Any) -> bytes:
-    """Pickle with the protocol that all parts of a job use."""
+    """Pickle what is kept or sent, as all parts of a job do."""
+    return dumps_by_name(value)
+
+
+def loads(data: bytes) -> Any:
+    """Read what `dumps` of this version or an older one wrote; what cannot be read is named."""
+    try:
+        return pickle.loads(data)
+    except Exception as error:
+        raise _unreadable(data, error) from error
+
+
+class _Finder(pickle.Unpickler):
+    """Names the class that cannot be found."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return super().find_class(module, name)
+        except (AttributeError, ImportError) as error:
+            raise StateError(
+                f"State or a record was written with the class {module}.{name}, which is not there any more ({error}). "
+                f"If it was renamed or moved, keep its old name too: {name.rpartition('.')[2]} = <the new class> in "
+                f"{module}"
+            ) from None
+
+
+def _unreadable(data: bytes, error: Exception) -> PenstockError:
+    if isinstance(error, PenstockError):
+        return error
+    try:
+        _Finder(io.BytesIO(data)).load()
+    except PenstockError as found:
+        return found
+    except Exception as again:
+        error = again
+    return StateError(
+        f"State or a record cannot be read with the classes of this program: {type(error).__name__}: {error}. "
+        "Keep the classes as they were when it was written, or let them say how older fields are read"
+    )
+
+
+def _dumps_now(value: Any) -> bytes:
     return pickle.dumps(value, 5)
 
 
@@ -69,9 +111,9 @@ def _is_named_tuple(cls: type) -> bool:
     return issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__dict__.get("__slots__") == ()
 
 
-def _pickled(value: Any, what: str) -> bytes:
+def _pickled(value: Any, what: str, dump: Callable[[Any], bytes]) -> bytes:
     try:
-        return dumps(value)
+        return dump(value)
     except Exception as error:
         raise RecordError(
             f"a {what} cannot be pickled: {value!r:.200} ({type(error).__name__}: {error}). "
@@ -86,12 +128,13 @@ def fix(value: Any) -> Any:
     if type(value) is Row and IMMUTABLE.issuperset(map(type, value)):
         # of lists and dicts a round trip is as fast as a look at all that they hold; of rows it is not
         return copy_row(value)
-    return loads(_pickled(value, "record"))
+    # it is read again here and now, so names of fields need not be written
+    return pickle.loads(_pickled(value, "record", _dumps_now))
 
 
 def encode(value: Any) -> Any:
     """What state keeps: the value if immutable, else its encoded form."""
-    return value if is_immutable(value) else Encoded(_pickled(value, "state value"))
+    return value if is_immutable(value) else Encoded(_pickled(value, "state value", dumps))
 
 
 def decode(stored: Any) -> Any:

@@ -13,7 +13,7 @@ from penstock.core.checkpointed import (
     FunctionSnapshotContext,
     OperatorStateStore,
 )
-from penstock.core.errors import ProgramError
+from penstock.core.errors import ProgramError, StateError
 from penstock.core.functions import KeyedStateStore
 from penstock.core.job import ChainedOperator
 from penstock.core.state import ListState, ListStateDescriptor
@@ -186,6 +186,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
     def _load(self, name: str, mode: bytes) -> _Stored:
         """The subtask's own items; at the start of a run, of a union list everybody's."""
         place = self._place
+        self._refuse_other_mode(name, mode)
         own, digests = self._read(name, mode)
         stored = _Stored(_OperatorList(own), mode, name, digests)
         if mode == UNION and place.parallelism > 1 and self.is_restored():
@@ -195,6 +196,19 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
                 stored.state.items = list(place.start.union.get((place.names.prefix, name), ()))
                 stored.state.changed = True
         return stored
+
+    def _refuse_other_mode(self, name: str, mode: bytes) -> None:
+        """A list that was written in the other mode would not be found, and start empty."""
+        place, other = self._place, UNION if mode == SPLIT else SPLIT
+        gathered = place.start.union if place.start is not None and place.start.union is not None else {}
+        in_union = mode == SPLIT and self.is_restored() and bool(gathered.get((place.names.prefix, name)))
+        if in_union or self.store.get_many([self._key(name, other, 0)])[0] is not None:
+            now, before = ("a list", "a union list") if mode == SPLIT else ("a union list", "a list")
+            raise StateError(
+                f"Operator '{place.operator.name}' (uid {place.operator.uid}) uses the operator state {name!r} as "
+                f"{now}, but its checkpoint or savepoint holds {before} under that name, which would be lost: ask for "
+                f"{before} as before, or give {now} another name"
+            )
 
     # -- the store ----------------------------------------------------------------------------------
 

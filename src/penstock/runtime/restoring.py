@@ -6,7 +6,8 @@ from typing import Any
 
 from penstock.runtime.chunk import ChunkRow
 from penstock.runtime.codec import dumps, loads
-from penstock.runtime.state.page import NO_TIMER, Earliest, Group
+from penstock.runtime.state.kinds import Probe, probe_of
+from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page
 from penstock.runtime.state.store import StateStore
 
 __all__ = ["Restoring"]
@@ -19,6 +20,7 @@ class Restoring:
         self._roots: dict[int, tuple[bytes, dict[str, Any]]] = {}
         self._groups: dict[int, dict[int, Earliest]] = {}
         self._sizes: dict[int, list[int]] = {}
+        self._probes: dict[int, Probe | None] = {}
 
     def take(self, row: ChunkRow, store: StateStore) -> None:
         """The blobs of one row, all of one vertex."""
@@ -32,6 +34,7 @@ class Restoring:
         if kind == b"R":
             self._roots[target] = (key, loads(blob))
         elif kind == b"P":
+            self._probe(target, int.from_bytes(key[9:13], "big"), blob)
             size[0] += 1
             size[1] += len(blob)
         elif kind == b"S":
@@ -42,10 +45,19 @@ class Restoring:
             if earliest != (NO_TIMER, NO_TIMER):
                 self._groups.setdefault(target, {})[number] = earliest
 
+    def _probe(self, target: int, group: int, blob: bytes) -> None:
+        """Of the first page of a vertex note a key, which tells whether keys are still routed as they were."""
+        if target not in self._probes:
+            self._probes[target] = probe_of(Page.decode((group, 0, 0), blob, ()).members(), group)
+
     def finish(self, store: StateStore) -> None:
         """All rows have come: write the roots."""
-        store.put_many(
-            (key, dumps({**root, "groups": self._groups.get(target, {}), "size": self._sizes[target]}))
-            for target, (key, root) in self._roots.items()
-        )
+        store.put_many((key, dumps({**root, **self._gathered(target)})) for target, (key, root) in self._roots.items())
         self._roots.clear()
+
+    def _gathered(self, target: int) -> dict[str, Any]:
+        return {
+            "groups": self._groups.get(target, {}),
+            "size": self._sizes[target],
+            "probe": self._probes.get(target),
+        }

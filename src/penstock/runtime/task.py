@@ -23,6 +23,7 @@ from penstock.runtime.operators.factory import build_operator
 from penstock.runtime.operators.shaped import shaped
 from penstock.runtime.sorting import HeldInput
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
+from penstock.runtime.state.kinds import StateKinds
 from penstock.runtime.state.page import NO_TIMER, Earliest, StoreKeys
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.valve import Valve
@@ -113,9 +114,7 @@ class VertexTask:
             head_uid=vertex.uid,
             lanes=tuple(dict.fromkeys(self._lane_of.values())),
         )
-        self._backend = self._make_backend(
-            *((saved["groups"], saved.get("size", [0, 0, 0])) if saved else ({}, [0, 0, 0]))
-        )
+        self._backend = self._make_backend(saved or {})
         self.context.backend = self._backend
         self._operators = [build_operator(op, self.context) for op in vertex.operators]
         self._writers = wire_chain(plan, vertex, subtask, self.context, self._operators)
@@ -136,10 +135,12 @@ class VertexTask:
     def root_name(vertex: Vertex, subtask: int) -> bytes:
         return StoreKeys(store_prefix(vertex.uid)).root(subtask)
 
-    def _make_backend(self, group_timers: dict[int, Earliest], size: list[int]) -> KeyedBackend | None:
-        if not self.vertex.operators[0].spec.is_keyed:
+    def _make_backend(self, saved: dict[str, Any]) -> KeyedBackend | None:
+        head = self.vertex.operators[0]
+        if not head.spec.is_keyed:
             return None
         settings = self.plan.settings
+        group_timers: dict[int, Earliest] = saved.get("groups", {})
         backend = KeyedBackend(
             self._store,
             self._names,
@@ -147,8 +148,11 @@ class VertexTask:
             settings.page_bytes,
             settings.state_budget_bytes,
             group_timers,
+            StateKinds(f"Operator '{head.name}' (uid {head.uid})", saved.get("states", {})),
         )
-        backend.size = size
+        backend.size = saved.get("size", [0, 0, 0])
+        backend.probe = saved.get("probe")
+        backend.kinds.check_probe(backend.probe, self.plan.max_parallelism)
         return backend
 
     def _make_functions(self, start: RunStart | None) -> dict[int, FunctionState]:
@@ -386,6 +390,8 @@ class VertexTask:
                 "valve": self._valve.snapshot(),
                 "groups": self._backend.group_timers if self._backend is not None else {},
                 "size": self._backend.size if self._backend is not None else [0, 0, 0],
+                "probe": self._backend.find_probe() if self._backend is not None else None,
+                "states": self._backend.kinds.known if self._backend is not None else {},
             }
         )
 

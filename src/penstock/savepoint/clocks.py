@@ -24,6 +24,7 @@ def restored_root(plan: JobPlan, vertex: Vertex, subtask: int, metadata: Metadat
         "nonce": b"",
         "run": f"savepoint {metadata.ident}",
         "valve": _valve(plan, vertex, subtask, metadata),
+        "states": dict(note.states) if (note := metadata.operator(vertex.uid)) is not None else {},
         "restored": True,
     }
 

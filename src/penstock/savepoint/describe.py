@@ -27,7 +27,7 @@ from penstock.savepoint.metadata import (
     VertexNote,
 )
 
-__all__ = ["Positions", "edge_notes", "filled", "form_of", "notes_of", "uids_of"]
+__all__ = ["Positions", "contents_of", "edge_notes", "filled", "form_of", "notes_of", "uids_of"]
 
 Positions = Mapping[str, Mapping[int, Position]]
 """Where each source stands, by uid and split."""
@@ -40,7 +40,14 @@ def notes_of(plan: JobPlan) -> PlanNotes:
         plan.max_parallelism,
         tuple(
             OperatorNote(
-                op.uid, op.name, v.uid, type(op.spec).__name__, v.parallelism, op.spec.is_keyed, form_of(op.spec)
+                op.uid,
+                op.name,
+                v.uid,
+                type(op.spec).__name__,
+                v.parallelism,
+                op.spec.is_keyed,
+                form_of(op.spec),
+                contents=contents_of(op.spec),
             )
             for v in plan.vertices
             for op in v.operators
@@ -55,6 +62,15 @@ def form_of(spec: OperatorSpec) -> str:
     if isinstance(spec, IntervalJoinSpec):
         return IntervalJoinOperator.__name__
     return window_class(spec).__name__ if isinstance(spec, WindowSpec) else ""
+
+
+def contents_of(spec: OperatorSpec) -> str:
+    """What windows keep of their records: what a function reduced them to, an accumulator, or themselves."""
+    if not isinstance(spec, WindowSpec):
+        return ""
+    if spec.combine is None:
+        return "records"
+    return "aggregate" if hasattr(spec.combine, "create_accumulator") else "reduce"
 
 
 def _source(vertex: Vertex) -> SourceNote:
@@ -77,7 +93,7 @@ def filled(
     """With what a moment of the job had: blobs by uid and kind, clocks by their subtasks' roots, positions."""
     return replace(
         notes,
-        operators=tuple(replace(op, blobs=_blobs(op.uid, counts)) for op in notes.operators),
+        operators=tuple(replace(op, blobs=_blobs(op.uid, counts), states=_states(op, roots)) for op in notes.operators),
         vertices=tuple(replace(v, subtasks=tuple(_clocks(notes, v.uid, roots))) for v in notes.vertices),
         sources=tuple(_positioned(s, positions.get(s.uid, {})) for s in notes.sources),
     )
@@ -85,6 +101,15 @@ def filled(
 
 def _blobs(uid: str, counts: Mapping[tuple[str, str], int]) -> dict[str, int]:
     return {kind: count for (owner, kind), count in sorted(counts.items()) if owner == uid}
+
+
+def _states(note: OperatorNote, roots: Mapping[bytes, bytes]) -> dict[str, str]:
+    """The kinds of an operator's keyed states, as its subtasks know them."""
+    names, found = StoreKeys(store_prefix(note.uid)), dict(note.states)
+    for subtask in range(note.parallelism if note.keyed else 0):
+        root = roots.get(names.root(subtask))
+        found.update(loads(root).get("states", {}) if root is not None else {})
+    return found
 
 
 def _positioned(note: SourceNote, positions: Mapping[int, Position]) -> SourceNote:

@@ -6,6 +6,7 @@ import io
 import os
 import posixpath
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
 
@@ -70,9 +71,12 @@ class Folder:
         return sorted(i.base_name for i in system.get_file_info(pafs.FileSelector(path, allow_not_found=True)))
 
     def read(self, name: str) -> str:
+        return self.read_bytes(name).decode()
+
+    def read_bytes(self, name: str) -> bytes:
         system, path = self._open(name)
         with system.open_input_stream(path) as stream:
-            return bytes(stream.read()).decode()
+            return bytes(stream.read())
 
     def write(self, name: str, text: str) -> None:
         """Write whole or not at all."""
@@ -109,6 +113,18 @@ class Folder:
 
     def read_blobs(self, note: FileNote, kinds: Collection[str] | None = None) -> Iterator[Blob]:
         """The blobs of a file; a damaged one is named."""
+        with self._intact(note) as stream:
+            stream.seek(0)
+            yield from self._read(stream, note, kinds)
+
+    def verify(self, note: FileNote) -> None:
+        """Refuse a file that is missing or altered."""
+        with self._intact(note):
+            pass
+
+    @contextmanager
+    def _intact(self, note: FileNote) -> Iterator[Any]:
+        """The file, open, once its size and checksum have been found right."""
         found = self.size(note.name)
         if found is None:
             raise self._damaged(note.name, "is missing")
@@ -118,8 +134,7 @@ class Folder:
         with system.open_input_file(path) as stream:
             if _digest(stream) != note.digest:
                 raise self._damaged(note.name, "its checksum does not match")
-            stream.seek(0)
-            yield from self._read(stream, note, kinds)
+            yield stream
 
     def _read(self, stream: Any, note: FileNote, kinds: Collection[str] | None) -> Iterator[Blob]:
         try:

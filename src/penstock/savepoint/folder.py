@@ -57,7 +57,7 @@ class Savepoint:
         self.path = self.folder.location
         if self.folder.size(METADATA) is None:
             raise SavepointError(self._missing(path))
-        self.metadata = Metadata.decode(self.folder.read(METADATA), self.folder.at(METADATA))
+        self.metadata = Metadata.decode(self.folder.read_bytes(METADATA), self.folder.at(METADATA))
 
     def _missing(self, path: str) -> str:
         names = self.folder.names()
@@ -67,6 +67,11 @@ class Savepoint:
             f"{path} holds no savepoint: there is no {METADATA}, which is written when a savepoint is complete. "
             f"It holds {', '.join(names[:5])}"
         )
+
+    def verify(self) -> None:
+        """Refuse a savepoint of which a file is missing or altered, for those who read its files in their own way."""
+        for file in self.metadata.files:
+            self.folder.verify(file)
 
     def blobs(self, kinds: Collection[str] | None = None) -> Iterator[Blob]:
         """All blobs, or those of some kinds."""

@@ -9,7 +9,7 @@ from penstock.core.checkpointed import checkpointed_function
 from penstock.core.errors import SavepointError
 from penstock.core.job import ChainedOperator, JobPlan, Vertex
 from penstock.core.recovery import ALLOW_UNCLAIMED
-from penstock.savepoint.describe import form_of
+from penstock.savepoint.describe import contents_of, form_of
 from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.metadata import Metadata, OperatorNote
 
@@ -23,6 +23,13 @@ _OF_TIME = frozenset({"TimestampsSpec"})
 
 _SINKS = frozenset({"SinkSpec", "FunctionSinkSpec"})
 """Operators whose own snapshot is what they have prepared, and nothing once that is committed."""
+
+
+_CONTENTS = {
+    "records": "their records",
+    "reduce": "what a reduce function made of their records",
+    "aggregate": "the accumulator of an AggregateFunction",
+}
 
 
 def fit(plan: JobPlan, savepoint: Savepoint, allow_unclaimed: bool = False) -> JobPlan:
@@ -80,6 +87,12 @@ def _changed(metadata: Metadata, operators: dict[str, ChainedOperator]) -> Itera
                 f"{where} kept its state as {note.form or note.kind} and would now as "
                 f"{form_of(now.spec) or type(now.spec).__name__}, which cannot read it: keep the kind of windows, "
                 "triggers and functions as they were, or give it another uid"
+            )
+        kept, keeps = note.contents, contents_of(now.spec)
+        if "page" in note.blobs and note.form == form_of(now.spec) and kept and keeps and kept != keeps:
+            yield (
+                f"the windows of {where} kept {_CONTENTS[kept]} and would now keep {_CONTENTS[keeps]}, which cannot be "
+                "made of it: keep the kind of function as it was, or give it another uid"
             )
         if "list" in note.blobs and checkpointed_function(now.spec) is None:
             yield f"{where} has operator state, but its function is no CheckpointedFunction: give it another uid"

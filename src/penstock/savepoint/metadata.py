@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -11,6 +10,7 @@ from typing import Any
 from penstock._version import __version__
 from penstock.core.errors import SavepointError
 from penstock.core.source import Position
+from penstock.savepoint.sums import sealed, unsealed
 
 __all__ = [
     "FORMAT",
@@ -26,8 +26,11 @@ __all__ = [
     "versions",
 ]
 
-FORMAT = 1
-"""Raised when a reader of the version before could no longer understand what is written."""
+FORMAT = 2
+"""Raised when a reader of the version before could no longer understand what is written.
+
+Format 1 had no checksum of the metadata, and wrote dataclasses and named tuples without the names of their fields.
+"""
 
 _SIGN = "penstock savepoint"
 
@@ -35,7 +38,8 @@ _SIGN = "penstock savepoint"
 @dataclass(frozen=True, slots=True)
 class OperatorNote:
     """An operator. `vertex`: uid of the head of its chain; `kind`: its spec; `form`: how it lays out its state, where
-    there are several ways; `blobs`: how many of each kind.
+    there are several ways; `blobs`: how many of each kind; `states`: the kinds of its keyed states, by name;
+    `contents`: what its windows keep (`reduce`, `aggregate`, `records`). Savepoints of format 1 have neither.
     """
 
     uid: str
@@ -46,6 +50,8 @@ class OperatorNote:
     keyed: bool
     form: str = ""
     blobs: Mapping[str, int] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
+    contents: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,7 @@ class Metadata:
     `committed`: what its sinks had prepared has been committed. `drained`: time had been brought to its end.
 
     >>> made = Metadata("5f1a", "counts", 7, 1700000000000, 128, (), (), (), ())
-    >>> Metadata.decode(made.encode(), "there") == made
+    >>> Metadata.decode(made.encode().encode(), "there") == made
     True
     """
 
@@ -154,24 +160,28 @@ class Metadata:
     versions: Mapping[str, str | None] = field(default_factory=lambda: versions())
 
     def encode(self) -> str:
-        data = {"format": FORMAT, "is": _SIGN, **asdict(self)}
-        return json.dumps(data, indent=1)
+        return sealed({"format": FORMAT, "is": _SIGN, **asdict(self)})
 
     @staticmethod
-    def decode(text: str, where: str) -> Metadata:
-        """Read it back; a format of the future is refused."""
+    def decode(raw: bytes, where: str) -> Metadata:
+        """Read it back; what is damaged, and a format of the future, are refused."""
         try:
-            data = dict(json.loads(text))
+            data, checked = unsealed(raw)
+        except ValueError as error:
+            raise _damaged(where, str(error)) from None
+        try:
             found, sign = data.pop("format"), data.pop("is")
-        except (ValueError, KeyError, TypeError) as error:
-            raise SavepointError(f"{where} is not a savepoint of Penstock: {error!r}") from None
+        except KeyError as error:
+            raise SavepointError(f"{where} is not a savepoint of Penstock: it has no {error}") from None
         if sign != _SIGN:
             raise SavepointError(f"{where} is not a savepoint of Penstock: it is a {sign!r}")
-        if found != FORMAT:
+        if checked != (found != 1):
+            raise _damaged(where, "its checksum is missing" if not checked else f"its format is {found!r}")
+        if found not in (1, FORMAT):
             wrote = data.get("versions", {}).get("penstock")
             raise SavepointError(
                 f"{where} has savepoint format {found} (written by Penstock {wrote}); this version of Penstock, "
-                f"{__version__}, reads format {FORMAT}. Use a version of Penstock that reads it"
+                f"{__version__}, reads formats up to {FORMAT}. Use a version of Penstock that reads it"
             )
         return _decoded(data, where)
 
@@ -201,8 +211,12 @@ def _decoded(data: dict[str, Any], where: str) -> Metadata:
                 "files": tuple(FileNote(**file) for file in data["files"]),
             }
         )
-    except (KeyError, TypeError) as error:
-        raise SavepointError(f"The savepoint is damaged: {where}: {error!r}") from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _damaged(where, repr(error)) from None
+
+
+def _damaged(where: str, what: str) -> SavepointError:
+    return SavepointError(f"The savepoint is damaged: {where}: {what}. Restore the file from a copy")
 
 
 def _notes(data: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -6,7 +6,6 @@ with what came of it.
 
 from __future__ import annotations
 
-import json
 import uuid
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from penstock.core.clock import SystemClock
 from penstock.core.errors import SavepointError
 from penstock.savepoint.files import Folder
+from penstock.savepoint.sums import sealed, unsealed
 
 __all__ = ["REQUESTS", "Request", "answer_name", "ask", "request_name"]
 
@@ -25,7 +25,7 @@ _POLL_MS = 200
 class Request:
     """What is asked for: a savepoint at `path` (none if empty), then to go on or to `stop`, draining first or not.
 
-    >>> Request.decode(Request("/data/one", stop=True).encode())
+    >>> Request.decode(Request("/data/one", stop=True).encode().encode())
     Request(path='/data/one', stop=True, drain=False)
     """
 
@@ -34,11 +34,12 @@ class Request:
     drain: bool = False
 
     def encode(self) -> str:
-        return json.dumps(asdict(self))
+        return sealed(asdict(self))
 
     @staticmethod
-    def decode(text: str) -> Request:
-        return Request(**json.loads(text))
+    def decode(raw: bytes) -> Request:
+        """ValueError or TypeError if it is damaged, or asks for something unknown."""
+        return Request(**unsealed(raw)[0])
 
 
 def request_name(ident: str) -> str:
@@ -69,13 +70,20 @@ def ask(checkpoint: str, request: Request, clock: SystemClock, answer_ms: int, f
     return str(answer.get("path", ""))
 
 
+def _answer(folder: Folder, name: str) -> dict[str, Any]:
+    try:
+        return unsealed(folder.read_bytes(name))[0]
+    except ValueError as error:
+        raise SavepointError(f"The job's answer is damaged: {folder.at(name)}: {error}. Ask again") from None
+
+
 def _wait(
     folder: Folder, ident: str, clock: SystemClock, limit_ms: int, otherwise: str, final: bool = False
 ) -> dict[str, Any]:
     end_ms = clock.now_ms() + limit_ms
     while True:
         if folder.size(answer_name(ident)) is not None:
-            answer: dict[str, Any] = json.loads(folder.read(answer_name(ident)))
+            answer = _answer(folder, answer_name(ident))
             if answer["done"] or not final:
                 return answer
         if clock.now_ms() >= end_ms:

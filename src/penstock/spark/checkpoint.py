@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from penstock.core.errors import CheckpointError, ForeignCheckpointError
 from penstock.core.whole_files import write_whole
+from penstock.savepoint.sums import sealed, unsealed
 from penstock.spark.damage import damaged, digest, state_descriptions
 
 __all__ = ["Checkpoint"]
@@ -107,8 +108,20 @@ class Checkpoint:
 
     def current(self) -> Checkpoint:
         """The newest generation in this folder; the first one is the folder itself."""
-        number = int(self.read(_GENERATION)) if self.exists(_GENERATION) else 0
-        return self.generation(number)
+        if self.exists(_GENERATION):
+            return self.generation(self._read_generation())
+        begun = [n for n in self.names("") if n.startswith("generation-") and self.exists(f"{n}/{_SEAL}")]
+        if begun:
+            raise damaged(self.location, _GENERATION, f"is missing although the job went on in {begun[-1]}")
+        return self
+
+    def _read_generation(self) -> int:
+        raw = self.read_bytes(_GENERATION)
+        try:
+            # earlier versions wrote the number alone
+            return int(raw) if raw.strip().isdigit() else int(unsealed(raw)[0]["generation"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise damaged(self.location, _GENERATION, str(error)) from None
 
     def generation(self, number: int) -> Checkpoint:
         """A generation: a checkpoint of Spark's own, for one shape of the job."""
@@ -120,7 +133,7 @@ class Checkpoint:
 
     def make_current(self) -> None:
         """From now on the job goes on from this generation."""
-        self.root.write(_GENERATION, str(self.number))
+        self.root.write(_GENERATION, sealed({"generation": self.number}))
 
     def forget_predecessors(self) -> None:
         """Remove older generations, and what the state came from; called once a batch of this one is durable."""
@@ -155,24 +168,33 @@ class Checkpoint:
 
     def claim(self, description: dict[str, Any]) -> None:
         """Make an empty folder a job's."""
-        self.write(_JOB, json.dumps(description, indent=2))
+        self.write(_JOB, sealed(description))
 
     def own(self) -> None:
         """This driver is the one that runs the job from now on."""
-        self.root.write(_OWNER, self.root._token)
+        self.root.write(_OWNER, sealed({"owner": self.root._token}))
 
     def check_owner(self) -> None:
         """Refuse to go on once a successor has claimed the checkpoint: this driver was thought dead."""
-        if self.root.read(_OWNER) != self.root._token:
+        if self.root._owner() != self.root._token:
             raise CheckpointError(
                 f"Another driver has taken over the checkpoint {self.root.location}, so this one stops. "
                 "Only one may run a job at a time"
             )
 
+    def _owner(self) -> Any:
+        raw = self.read_bytes(_OWNER)
+        if len(raw) == 32 and raw.isalnum():
+            return raw.decode()  # of a driver of an earlier version
+        try:
+            return unsealed(raw)[0].get("owner")
+        except ValueError as error:
+            raise damaged(self.location, _OWNER, str(error)) from None
+
     def description(self) -> dict[str, Any]:
         """What the job that owns it said of itself."""
         try:
-            return dict(json.loads(self.read(_JOB)))
+            return unsealed(self.read_bytes(_JOB))[0]
         except ValueError as error:
             raise damaged(self.location, _JOB, str(error)) from None
 

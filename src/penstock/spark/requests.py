@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -10,7 +9,8 @@ from dataclasses import dataclass, field
 
 from penstock.core.clock import Clock
 from penstock.core.errors import JobFailedError
-from penstock.savepoint.requests import REQUESTS, Request, answer_name
+from penstock.savepoint.requests import REQUESTS, Request, answer_name, request_name
+from penstock.savepoint.sums import sealed
 from penstock.spark.checkpoint import Checkpoint
 
 __all__ = ["Asked", "Inbox"]
@@ -73,19 +73,20 @@ class Inbox:
         for name in names:
             if name not in self._seen:
                 self._seen.add(name)
-                self._take(name.removesuffix(".json"), self._checkpoint.read(f"{REQUESTS}/{name}"))
+                self._take(name.removesuffix(".json"), self._checkpoint.read_bytes(f"{REQUESTS}/{name}"))
 
-    def _take(self, ident: str, text: str) -> None:
+    def _take(self, ident: str, raw: bytes) -> None:
         write: Callable[[str], None] = lambda body: self._checkpoint.write(answer_name(ident), body)  # noqa: E731
         try:
-            request = Request.decode(text)
+            request = Request.decode(raw)
         except (ValueError, TypeError) as error:
-            write(json.dumps({"done": True, "error": f"The job does not understand what is asked: {error}"}))
+            where = f"{self._checkpoint.location}/{request_name(ident)}"
+            write(sealed({"done": True, "error": f"The job does not understand what is asked in {where}: {error}"}))
             return
-        write(json.dumps({"done": False}))
+        write(sealed({"done": False}))
         self.put(request).add_done_callback(lambda answer: write(_answer(answer)))
 
 
 def _answer(answer: Future[str]) -> str:
     error = answer.exception()
-    return json.dumps({"done": True, **({"error": str(error)} if error is not None else {"path": answer.result()})})
+    return sealed({"done": True, **({"error": str(error)} if error is not None else {"path": answer.result()})})

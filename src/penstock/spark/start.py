@@ -125,7 +125,7 @@ def _differs(found: dict[str, Any], plan: JobPlan) -> bool:
 
 
 def _kinds(notes: PlanNotes) -> set[tuple[str, ...]]:
-    operators = {(op.uid, op.kind, op.form) for op in notes.operators}
+    operators = {(op.uid, op.kind, op.form, op.contents) for op in notes.operators}
     return {*operators, *((s.uid, s.kind) for s in notes.sources)}
 
 

@@ -24,7 +24,7 @@ from penstock.savepoint.blobs import KEYED, Blob, blobs_of
 from penstock.savepoint.files import Folder
 from penstock.savepoint.folder import METADATA, Savepoint, refuse_used
 from penstock.savepoint.metadata import Metadata, OperatorNote, SourceNote
-from penstock.state.keyed import make_backend, page_keys
+from penstock.state.keyed import make_backend, page_keys, state_kinds
 from penstock.state.regroup import regrouped
 from penstock.state.view import StateView
 
@@ -195,7 +195,11 @@ class StateEditor:
         counts: Counter[tuple[str, str]] = Counter()
         file = Folder(path).write_blobs("state/00000.parquet", _counted(self._blobs(), counts))
         operators = (
-            replace(op, blobs={kind: n for (uid, kind), n in sorted(counts.items()) if uid == op.uid})
+            replace(
+                op,
+                blobs={kind: n for (uid, kind), n in sorted(counts.items()) if uid == op.uid},
+                states=state_kinds(self._edited[op.uid]) if op.uid in self._edited else op.states,
+            )
             for op in self._metadata.operators
         )
         metadata = replace(self._metadata, ident=uuid.uuid4().hex, operators=tuple(operators), files=(file,))

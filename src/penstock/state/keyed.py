@@ -6,18 +6,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from penstock.core.errors import SavepointError
+from penstock.core.errors import SavepointError, StateError
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.codec import Encoded, loads
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.collections import BucketMap, SegmentList
+from penstock.runtime.state.kinds import kinds_of
 from penstock.runtime.state.page import Page, PageId, StoreKeys
 from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.state.timed import Runs
 from penstock.runtime.task import store_prefix
 from penstock.savepoint.blobs import Blob
 
-__all__ = ["Entry", "TimerEntry", "entries", "make_backend", "page_keys", "pages", "timers", "understandable"]
+__all__ = ["Entry", "TimerEntry", "entries", "make_backend", "page_keys", "pages", "state_kinds", "timers"]
 
 _EVENT, _PROCESSING = "event time", "processing time"
 
@@ -60,15 +61,22 @@ def pages(backend: KeyedBackend) -> Iterator[Page]:
                 yield Page.decode(_page_id(key), blob, ())
 
 
+def state_kinds(backend: KeyedBackend) -> dict[str, str]:
+    """The kinds of the states in which a key has something, by name."""
+    return kinds_of(name for page in pages(backend) for name, table in page.tables.items() if table)
+
+
 @contextmanager
 def understandable() -> Iterator[None]:
     """State names the classes of its values; one that is not there here is asked for."""
     try:
         yield
-    except (AttributeError, ImportError) as error:
+    except StateError as error:
+        if not isinstance(error.__cause__, (AttributeError, ImportError)):
+            raise
         raise SavepointError(
-            f"State holds values of a class that is not at hand here: {error}. Make its module importable; if it was "
-            "defined in the script of the job, define it (or import it) in the script that looks at the state"
+            f"State holds values of a class that is not at hand here: {error.__cause__}. Make its module importable; "
+            "if it was defined in the script of the job, define it (or import it) in the script that looks at the state"
         ) from error
 
 

@@ -155,6 +155,7 @@ class StateView:
 
     def _spark_frame(self, spark: Any, uid: str, read: Any, schema: str, row: Callable[[Any], tuple[Any, ...]]) -> Any:
         self._note(uid)
+        self.savepoint.verify()
         groups = self.metadata.max_parallelism
         names = [field.split()[0] for field in schema.split(",")]
         files = [self.savepoint.folder.at(f.name) for f in self.metadata.files]

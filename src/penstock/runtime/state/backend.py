@@ -16,6 +16,7 @@ from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import stable_hash
 from penstock.runtime.memory import give_back
 from penstock.runtime.state.heap import SweptHeap
+from penstock.runtime.state.kinds import Probe, StateKinds, probe_of
 from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page, PageId, StoreKeys, Timer
 from penstock.runtime.state.store import StateStore
 
@@ -45,6 +46,7 @@ class KeyedBackend:
         page_bytes: int,
         budget_bytes: int,
         group_timers: dict[int, Earliest] | None = None,
+        kinds: StateKinds | None = None,
     ) -> None:
         # configuration
         self.store = store
@@ -52,6 +54,7 @@ class KeyedBackend:
         self._max_parallelism = max_parallelism
         self._page_bytes = page_bytes
         self._budget_bytes = budget_bytes
+        self.kinds = kinds if kinds is not None else StateKinds("The operator", {})
         # current record
         self.key: Any = None
         self.page: Page = Page((0, 0, 0), False, {})
@@ -74,6 +77,7 @@ class KeyedBackend:
         self._weight = 0
         self._died = False
         self.evictions = 0
+        self.probe: Probe | None = None
         self.size = [0, 0, 0]
         """Pages, their bytes, and blobs of large collections in the store."""
         for group, earliest in self.group_timers.items():
@@ -84,8 +88,10 @@ class KeyedBackend:
     def use(self, name: str) -> int:
         """From now on every page has a table of this (qualified) name, in the slot that is returned."""
         if name not in self._names:
+            self.kinds.use(name)
             self._names.append(name)
             for page in self._pages.values():
+                self.kinds.check(page.tables)
                 page.slots.append(page.tables.setdefault(name, {}))
         return self._names.index(name)
 
@@ -173,6 +179,7 @@ class KeyedBackend:
         if blob is None:
             return
         page.size = len(blob)
+        self.kinds.check(page.tables)
         for domain, timers in enumerate(page.timers):
             for timer in timers:
                 self._push(domain, timer, page)
@@ -380,6 +387,13 @@ class KeyedBackend:
             self._forget(page)
         self._sweep()
         self._flush_groups()
+
+    def find_probe(self) -> Probe | None:
+        """One of the keys with its key group, looked for once."""
+        if self.probe is None and self.page_of:
+            key, page = next(iter(self.page_of.items()))
+            self.probe = probe_of((key,), page.ident[0])
+        return self.probe
 
     def _flush_groups(self) -> None:
         changed = [g for g in self._groups.values() if g.dirty]

@@ -1,0 +1,60 @@
+"""JSON that carries a checksum of itself: a flipped bit is found, not believed (F8)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+__all__ = ["sealed", "unsealed"]
+
+_HEAD = re.compile(rb'\{\n "sum": "([0-9a-f]{32})",\n')
+_MARK = "sealed"
+
+
+def sealed(data: Mapping[str, Any]) -> str:
+    """A JSON object whose first line is the checksum of all bytes behind it.
+
+    >>> unsealed(sealed({"at": 6}).encode())
+    ({'at': 6}, True)
+    """
+    body = json.dumps({**data, _MARK: True}, indent=1)[2:]
+    return f'{{\n "sum": "{_digest(body.encode())}",\n{body}'
+
+
+def unsealed(raw: bytes) -> tuple[dict[str, Any], bool]:
+    """The object, and whether a checksum covers it: older versions wrote none. A ValueError says what is wrong.
+
+    >>> unsealed(sealed({"at": 6}).encode().replace(b"6", b"4"))
+    Traceback (most recent call last):
+    ValueError: its checksum does not match
+    >>> unsealed(b'{"at": 6}')
+    ({'at': 6}, False)
+    """
+    head = _HEAD.match(raw)
+    if head is not None and _digest(raw[head.end() :]) != head.group(1).decode():
+        raise ValueError("its checksum does not match")
+    data = _parsed(raw)
+    if head is None and not {"sum", _MARK}.isdisjoint(data):
+        raise ValueError("its checksum does not match")
+    data.pop("sum", None)
+    data.pop(_MARK, None)
+    return data, head is not None
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(raw.decode())
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not text: byte {error.start} is not UTF-8") from None
+    except RecursionError:
+        raise ValueError("it is not JSON of Penstock") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"it holds a JSON {type(data).__name__}, not an object")
+    return data
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()

@@ -39,6 +39,7 @@ from penstock.spark.frames import frame_vertices, union_stream_frames
 from penstock.spark.frozen_frames import freeze_frames
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.job_thread import JobThread
+from penstock.spark.kept_events import sweep_events
 from penstock.spark.processor import StageProcessor
 from penstock.spark.rows import SCHEMA, from_arrow
 from penstock.spark.service import Service
@@ -158,6 +159,7 @@ class StreamingJob(JobClient):
         self._say()
         self._checkpoint.begin_run()
         try:
+            sweep_events(self._checkpoint)
             self._query = self._start(RunStart(uuid.uuid4().hex, self._union_lists(), self.restarts))
             self._watch(self._query)
             failed: Exception | None = self._query.exception()
@@ -196,6 +198,7 @@ class StreamingJob(JobClient):
                 os.path.join(self._scratch, "control.json"),
                 self._admission.limits(),
                 self._savepoint,
+                self._checkpoint.root.location,
             )
         )
         self._spark.dataSource.register(source)

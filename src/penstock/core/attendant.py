@@ -19,6 +19,7 @@ from penstock.core.running_jobs import (
     RunningJob,
     announce,
     announcements,
+    forget_dead,
     jobs_folder,
     local_path,
     process_mark,
@@ -50,7 +51,8 @@ def attend(
 ) -> Attendant | None:
     """List a job that has started and look after its mailbox; None, with a warning, where files cannot be written."""
     pid, beside = os.getpid(), local_path(checkpoint)
-    mailbox = beside / "penstock" / "mailbox" if beside else jobs_folder() / f"{client.job_id}.mailbox"
+    # a folder of its own: a predecessor that still runs must not take requests that are meant for this job
+    mailbox = beside / "penstock" / "mailbox" / client.job_id if beside else jobs_folder() / f"{client.job_id}.mailbox"
     place = checkpoint if beside is None else str(beside)
     job = RunningJob(
         client.job_id,
@@ -67,6 +69,7 @@ def attend(
     )
     try:
         announcements()  # forgets those that have died
+        forget_dead(place)
         Mailbox(mailbox).open()
         announce(job)
     except OSError as error:

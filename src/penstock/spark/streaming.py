@@ -46,6 +46,7 @@ from penstock.spark.service import Service
 from penstock.spark.session import job_session
 from penstock.spark.start import find_start
 from penstock.spark.state_reader import committed_union_lists
+from penstock.spark.watchman import Watchman
 
 __all__ = ["StreamingJob", "start_streaming"]
 
@@ -98,6 +99,7 @@ class StreamingJob(JobClient):
         self._batch_ms: dict[int, int] = {}
         self._release_ms = 0
         self._service = Service(spark, self._checkpoint, plan, self._clock)
+        self._watchman = Watchman(self._checkpoint, self._clock)
         # of the current run
         self._control = ControlFile(os.path.join(self._scratch, "control.json"))
         self._said: dict[str, Any] = {}
@@ -124,12 +126,12 @@ class StreamingJob(JobClient):
                     ended = self._finished or self._service.saved or not self._stopping
                     self._status = JobStatus.FINISHED if ended else JobStatus.CANCELED
                     return
+                self._watchman.check()
                 self._failures += 1
                 self._last_failure = str(error)
                 delay_ms = self._strategy.next_delay_ms(self._clock.now_ms())
                 if delay_ms is None or self._stopping:
                     raise error
-                self._checkpoint.check_owner()
                 self._status = JobStatus.RESTARTING
                 self.restarts += 1
                 if self._halted.wait(delay_ms / 1000):
@@ -226,6 +228,7 @@ class StreamingJob(JobClient):
                     self._time_batch(query)
                 idle = not self._ledger.holding
             if idle:
+                self._watchman.look()
                 self._heed(query)
             if idle and (self._finished or self._stopping) and self._between_batches(query):
                 self._time_batch(query)
@@ -308,7 +311,9 @@ class StreamingJob(JobClient):
             self._cut = self._stopping and bool(frame_vertices(self._plan))
         if self._cut:
             raise InterruptedError("The job stops between two batches: a DataFrame would go on for ever")
+        self._watchman.check()
         output = BatchOutput(from_arrow(frame.toArrow().to_batches(), 0))
+        self._watchman.check()  # a successor may have come meanwhile: Spark must not commit the batch
         with self._lock:
             self._held_batch = batch_id
             self._ledger.hold(output)

@@ -19,6 +19,7 @@ from penstock.core.errors import JobNotFoundError
 from penstock.core.whole_files import write_whole
 
 __all__ = [
+    "MAILBOXES",
     "RunningJob",
     "announce",
     "announcements",
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 _BESIDE = "penstock/running.json"
-_MAILBOXES = "penstock/mailbox"
+MAILBOXES = "penstock/mailbox"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ def _forget(job: RunningJob) -> None:
     """A job that died could not clear up after itself."""
     withdraw(job)
     mailbox, beside = Path(job.mailbox), local_path(job.checkpoint)
-    if mailbox.parent == jobs_folder() or (beside is not None and mailbox.parent == beside / _MAILBOXES):
+    if mailbox.parent == jobs_folder() or (beside is not None and mailbox.parent == beside / MAILBOXES):
         shutil.rmtree(mailbox, ignore_errors=True)
 
 

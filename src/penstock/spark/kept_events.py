@@ -88,16 +88,16 @@ class KeptEvents:
 
 
 def sweep_events(checkpoint: Checkpoint) -> None:
-    """Remove what drivers that were killed have left; called by the owner of the checkpoint before a run.
+    """Remove what is left over; called by the owner of the checkpoint, before a run and when the job has ended.
 
-    The last entry of the offset log may be run again, so what it names stays.
+    A batch that is planned and not committed will be run again, so what it names stays.
     """
     root = checkpoint.root
     names = root.names(FOLDER)
     if not names:
         return
-    logged = checkpoint.batches("offsets")
-    needed = checkpoint.read(f"offsets/{logged[-1]}") if logged else ""
+    planned, committed = (max(checkpoint.batches(log), default=-1) for log in ("offsets", "commits"))
+    needed = checkpoint.read(f"offsets/{planned}") if planned > committed else ""
     for name in names:
         if name not in needed:
             root.delete(f"{FOLDER}/{name}")

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from penstock.common import Configuration, Duration, JobClient, JobExecutionResult, JobStatus, Types, WatermarkStrategy
+from penstock.common import Configuration, Duration, JobClient, JobExecutionResult, Types, WatermarkStrategy
 from penstock.common.errors import CheckpointError, PenstockError
 from penstock.datastream import (
     DataStream,
@@ -287,7 +287,7 @@ def _run_for(client: JobClient, seconds: float | None, folder: Path) -> JobExecu
     """Wait until the time since the first batch is up, the job failed, or Ctrl-C; stop between two batches."""
     before, end = _last_batch(folder), float("inf")
     try:
-        while time.monotonic() < end and client.status in (JobStatus.RUNNING, JobStatus.RESTARTING):
+        while time.monotonic() < end and not client.status.is_globally_terminal_state():
             time.sleep(0.1)
             if end == float("inf") and seconds is not None and _last_batch(folder) > before:
                 end = time.monotonic() + seconds

@@ -6,11 +6,12 @@ import json
 import logging
 import os
 import sys
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from penstock.core.attendant import attend
+from penstock.core.attendant import attend, dismiss
 from penstock.core.checkpointing import CheckpointingMode
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
@@ -25,6 +26,7 @@ from penstock.core.own_settings import refuse_unknown
 from penstock.core.poison import PoisonPolicy, poison_policy
 from penstock.core.recovery import SAVEPOINT_PATH, Recovery
 from penstock.core.specs import SourceSpec
+from penstock.core.starting_job import StartingJob
 from penstock.core.types import TypeInformation
 from penstock.graph.plan_json import plan_json
 from penstock.graph.planned import PlannedGraphs
@@ -221,18 +223,34 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
         )
     plan = compile_job(graph, options)
     _LOG.info(guarantees_text(graph))
-    client = _start(plan, conf, host)
-    if host != "local":
-        checkpoint = conf.get_string(CHECKPOINT_DIR, "") if host == "streaming" else ""
-        attend(client, plan.name, host, checkpoint, SystemClock().now_ms())
+    client = _start_local(plan, conf) if host == "local" else _start_listed(plan, conf, host)
     for watcher in WATCHERS:
         watcher(client, plan)
     return client
 
 
-def _start(plan: JobPlan, conf: Configuration, host: str) -> JobClient:
-    if host == "local":
-        return _LocalClient(plan, _local_dependencies(conf), Recovery.of(conf))
+def _start_local(plan: JobPlan, conf: Configuration) -> JobClient:
+    return _LocalClient(plan, _local_dependencies(conf), Recovery.of(conf))
+
+
+def _start_listed(plan: JobPlan, conf: Configuration, host: str) -> JobClient:
+    """Start a job that is listed, and can be canceled, from the first moment on: Spark takes seconds to start."""
+    starting = StartingJob(uuid.uuid4().hex)
+    attendant = attend(starting, plan.name, host, "", SystemClock().now_ms())
+    try:
+        client = _start(plan, conf, host, starting.job_id)
+    except BaseException:
+        starting.failed()
+        dismiss(starting)
+        raise
+    checkpoint = conf.get_string(CHECKPOINT_DIR, "") if host == "streaming" else ""
+    if attendant is not None and checkpoint:
+        attendant.settle(checkpoint)
+    starting.become(client)
+    return client
+
+
+def _start(plan: JobPlan, conf: Configuration, host: str, job_id: str) -> JobClient:
     if host == "bounded" and Recovery.of(conf).savepoint:
         raise ConfigurationError(
             f"{SAVEPOINT_PATH} starts a job from a savepoint, which the bounded host cannot: it keeps no state. "
@@ -244,10 +262,10 @@ def _start(plan: JobPlan, conf: Configuration, host: str) -> JobClient:
     if host == "bounded":
         from penstock.spark.bounded import start_bounded
 
-        return start_bounded(plan, conf)
+        return start_bounded(plan, conf, job_id)
     from penstock.spark.streaming import start_streaming
 
-    return start_streaming(plan, conf)
+    return start_streaming(plan, conf, job_id)
 
 
 def _local_dependencies(conf: Configuration) -> PythonDependencies:
@@ -360,8 +378,11 @@ class _LocalClient(JobClient):
 
     def wait(self) -> JobExecutionResult:
         started_ms = self._job.clock.now_ms()
-        for _ in self._steps():
-            pass
+        try:
+            for _ in self._steps():
+                pass
+        except KeyboardInterrupt:  # Ctrl-C stops the job, on every host
+            self.stop()
         return JobExecutionResult(
             self._job.plan.name,
             "local",
@@ -384,6 +405,9 @@ class _LocalClient(JobClient):
             with dependencies_at_hand(self._dependencies):
                 yield from self._job.steps()
         except GeneratorExit:
+            raise
+        except KeyboardInterrupt:
+            self.stop()
             raise
         except BaseException:
             self._status = JobStatus.FAILED

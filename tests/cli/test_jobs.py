@@ -3,11 +3,12 @@
 import json
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from penstock.core.attendant import attend
+from penstock.core.attendant import _ATTENDANTS, attend
 from penstock.core.client import JobClient, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.running_jobs import announcements, find_job
@@ -16,8 +17,12 @@ from tests.core.test_running_jobs import Client
 
 
 @pytest.fixture(autouse=True)
-def _own_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A list of this test's own; no attendant of it writes to the next one's."""
     monkeypatch.setenv("PENSTOCK_STATE_DIR", str(tmp_path / "state"))
+    yield
+    for attendant in list(_ATTENDANTS.values()):
+        attendant.leave()
 
 
 class Deaf(Client):
@@ -57,6 +62,25 @@ def test_running_jobs_are_listed_and_canceled(tmp_path: Path) -> None:
     assert (result.exit_code, result.stdout) == (0, f"Canceled 'hot items' (aaaa1111). {again}\n"), result.stderr
     assert penstock("cancel", "cccc").stdout == "Canceled 'words' (cccc2222).\n"
     assert announcements() == []
+
+
+class Busy(Client):
+    """In a long batch: it stops later."""
+
+    def ask_to_stop(self) -> None:
+        self.become(JobStatus.CANCELLING)
+
+
+def test_a_job_in_a_long_batch_answers_at_once(tmp_path: Path) -> None:
+    """P8: the command does not wait for the end unless asked to."""
+    client = Busy("aaaa1111bbbb")
+    _start(client, checkpoint=str(tmp_path / "ckpt"))
+    said = penstock("cancel", "hot items").stdout
+    start = "Canceling 'hot items' (aaaa1111): it ends as soon as the batch that runs has ended. Started again"
+    assert said.startswith(start)
+    waiting = penstock("cancel", "hot items", "--wait", "--timeout", "0.3")
+    assert "'hot items' is being canceled but has not ended for 0.3 s" in waiting.stderr
+    client.stop()
 
 
 def test_an_unknown_job_is_told_with_those_there_are() -> None:

@@ -70,7 +70,7 @@ def _ctrl_c(process: subprocess.Popen[str]) -> None:
 def _cancel(process: subprocess.Popen[str]) -> None:
     listed = json.loads(CliRunner().invoke(main, ["list", "--json"]).stdout)
     assert [(job["name"], job["pid"], job["status"]) for job in listed] == [("numbers", process.pid, "RUNNING")]
-    canceled = CliRunner().invoke(main, ["cancel", "numbers"])
+    canceled = CliRunner().invoke(main, ["cancel", "numbers", "--wait"])
     assert canceled.stdout.startswith(f"Canceled 'numbers' ({listed[0]['job_id'][:8]}). Started again, it goes on from")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from penstock.core.attendant import attend, dismiss
+from penstock.core.attendant import _ATTENDANTS, attend, dismiss
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.errors import JobNotFoundError
 from penstock.core.mailbox import Mailbox
@@ -26,11 +26,16 @@ from penstock.core.running_jobs import (
     process_mark,
     withdraw,
 )
+from penstock.core.starting_job import StartingJob
 
 
 @pytest.fixture(autouse=True)
-def _own_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A list of this test's own; no attendant of it writes to the next one's."""
     monkeypatch.setenv("PENSTOCK_STATE_DIR", str(tmp_path / "state"))
+    yield
+    for attendant in list(_ATTENDANTS.values()):
+        attendant.leave()
 
 
 def _job(job_id: str = "5f1a0000", name: str = "words", **more: Any) -> RunningJob:
@@ -267,3 +272,48 @@ def test_a_program_that_leaves_its_job_leaves_no_entry(tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[2])
     assert list(jobs_folder().glob("*")) == []
+
+
+# -- a job that starts ------------------------------------------------------------------------------------------
+
+
+def test_a_job_is_listed_and_canceled_while_its_host_starts(tmp_path: Path) -> None:
+    """P8: it is not RUNNING yet; the cancellation reaches it when it has started."""
+    starting = StartingJob("c0ffee00")
+    attendant = attend(starting, "words", "streaming", "", 7)
+    assert attendant is not None
+    job = find_job("words")
+    assert (job.status, job.checkpoint) == ("CREATED", "")
+    request = Mailbox(job.mailbox).ask("cancel")
+    _until(lambda: starting.status is JobStatus.CANCELLING)
+    _until(lambda: list(Path(job.mailbox).glob("answer-*.json")))
+    assert Mailbox(job.mailbox).answer(request) == {"status": "CANCELLING"}
+    client = Client()
+    attendant.settle(str(tmp_path / "ckpt"))
+    starting.become(client)
+    assert client.status is JobStatus.CANCELED
+    dismiss(client)
+    assert announcements() == []
+    assert not list((tmp_path / "ckpt" / "penstock").glob("running.json"))
+
+
+def test_a_job_that_could_not_start_is_off_the_list() -> None:
+    """P8"""
+    starting = StartingJob("c0ffee00")
+    attend(starting, "words", "streaming", "", 7)
+    starting.failed()
+    dismiss(starting)
+    assert announcements() == []
+
+
+def test_a_predecessor_on_the_checkpoint_leaves_the_mailbox_of_its_successor_alone(tmp_path: Path) -> None:
+    """F10, P8: two drivers, one folder; what is asked reaches the one that is listed."""
+    old, new = Client("0000aaaa"), Client("1111bbbb")
+    attend(old, "words", "streaming", str(tmp_path / "ckpt"), 0)
+    attend(new, "words", "streaming", str(tmp_path / "ckpt"), 1)
+    old.stop()
+    dismiss(old)
+    Mailbox(find_job(str(tmp_path / "ckpt")).mailbox).ask("cancel")
+    assert new.ended.wait(10)
+    dismiss(new)
+    assert list((tmp_path / "ckpt" / "penstock").rglob("request-*.json")) == []

@@ -26,6 +26,7 @@ from penstock.datastream.state import ListStateDescriptor
 from penstock.runtime.live import LiveSplits
 from penstock.testing import LocalJob, collect, local_job
 from tests.effort import examples
+from tests.kill.shuffled import Shuffled
 
 NOW = SourceClock(0, 0)
 
@@ -179,3 +180,57 @@ def test_union_lists_of_parallel_functions_are_refused() -> None:
     source.union = True
     with pytest.raises(ProgramError, match="union list state 'next' at parallelism 2, which this host cannot"):
         job_of(source, parallelism=2).run()
+
+
+# -- a function that emits in another order each time ----------------------------------------------------
+
+
+class Keeper:
+    """Keeps events in memory, as a checkpoint folder does on disk."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.count = 0
+
+    def keep(self, place: str, events: bytes) -> str:
+        self.count += 1
+        self.files[f"{place}-{self.count}"] = events
+        return f"{place}-{self.count}"
+
+    def kept(self, name: str) -> bytes:
+        return self.files[name]
+
+    def forget(self, name: str) -> None:
+        del self.files[name]
+
+
+def through_json(position: Position) -> Position:
+    return Position.from_json(json.loads(json.dumps(position.to_json())))
+
+
+@settings(max_examples=examples(20))
+@given(st.lists(st.booleans(), max_size=20), st.integers(1, 9))
+def test_a_function_that_emits_in_any_order_recovers_from_its_state_alone(killed: list[bool], buffer: int) -> None:
+    """F1, S3: a host plans a batch, dies before it commits, and runs the batch again; every record comes once."""
+    job, keeper = job_of(Shuffled(30), buffer=buffer), Keeper()
+    vertex = job.plan.sources[0]
+    out: list[Any] = []
+    start, kills = vertex.source.initial(0, 1), iter(killed)
+    live = LiveSplits(job.plan, SystemClock(), keeper)
+    while not start.ended:
+        end = live.advance(vertex, 0, start, start, 1000, NOW)
+        planned_batch = live.held(vertex, 0, start, end)
+        if next(kills, False):
+            live.close()
+            live = LiveSplits(job.plan, SystemClock(), keeper)
+            start, end = through_json(start), through_json(end)
+            again = live.held(vertex, 0, start, end)
+            assert again == planned_batch
+        assert planned_batch is not None
+        out += [v for batch in planned_batch.batches for v in batch.values]
+        live.release(vertex.vertex_id, 0, end)
+        start = end
+    live.close()
+    for partition in ("north", "south"):
+        assert [n for p, n in out if p == partition] == list(range(30))
+    assert keeper.files == {}

@@ -378,3 +378,12 @@ def test_counts_of_heavy_keys_are_within_their_error(chunks: list[list[int]], ca
         assert sketch.error <= truth.total() / (capacity + 1)
         for key, count in truth.items():
             assert sketch.counts[key] <= count <= sketch.counts[key] + sketch.error
+
+
+def test_a_subtask_without_a_timer_says_so() -> None:
+    """G6: not by the number that stands for none inside."""
+    env = Environment()
+    collect(env.from_collection([1]).key_by(lambda v: v).map(lambda v: v), "out")
+    job = local_job(env, 1)
+    job.run()
+    assert [entry["next_timer_ms"] for entry in job.book.subtasks()] == [None, None]

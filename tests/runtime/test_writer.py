@@ -221,7 +221,8 @@ def test_large_records_make_smaller_chunks_alike_in_every_batch() -> None:
         sizes.append([len(p.values) for p in edge.payloads()])
     assert sizes[0] == sizes[1]
     assert sum(sizes[0]) == 200
-    assert sizes[0][1] < sizes[0][0]
+    assert max(sizes[0]) < 64
+    assert max(len(row.payload) for row in edge.rows) <= 1_000
 
 
 def test_chunks_are_not_larger_than_asked_for_however_records_come() -> None:
@@ -289,3 +290,33 @@ def test_records_alone_do_not_wake() -> None:
     edge.rows.clear()
     edge.send("c")
     assert marks(edge) == [(0, 0, [])]
+
+
+# -- large records ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 7, 17])
+@pytest.mark.parametrize("sizes", [(1_000,), (1, 1, 1, 1_000), (600, 1), (400, 400, 1)])
+def test_a_chunk_has_no_more_bytes_than_it_may(count: int, sizes: tuple[int, ...]) -> None:
+    """G4, T2: large records among small ones; order and watermarks stay. One record alone may be larger."""
+    values = [(i, bytes(sizes[i % len(sizes)])) for i in range(count)]
+    edge = Edge(Global(), 1, chunk_bytes=900)
+    for value in values:
+        edge.writer.emit([value], [value[0]])
+        edge.writer.watermark(value[0])
+    edge.writer.flush()
+    assert all(len(row.payload) <= 900 or len(decode_payload(row.payload).values) == 1 for row in edge.rows)
+    assert [row.seq for row in edge.rows] == list(range(len(edge.rows)))
+    seen: list[Any] = []
+    for values_, times, _, marks in edge.payloads():
+        for place in range(len(values_) + 1):
+            seen += [("mark", mark) for at, mark in marks if at == place]
+            seen += [(values_[place], times and times[place])] if place < len(values_) else []
+    assert seen == [event for v in values for event in ((v, v[0]), ("mark", v[0]))]
+
+
+def test_large_records_do_not_wait_for_thousands_of_others() -> None:
+    """F13: the first record of a chunk tells how many of its kind fit."""
+    edge = Edge(Global(), 1, chunk_bytes=10_000)
+    edge.writer.emit([bytes(4_000)] * 9, None)
+    assert [len(p.values) for p in edge.payloads()] == [2, 2, 2, 2]

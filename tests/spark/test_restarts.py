@@ -53,11 +53,16 @@ def test_a_job_that_fails_on_every_try_ends_with_the_last_error(kind: str, tmp_p
     assert metrics["last_failure"].endswith("ValueError: try 3")
 
 
-def test_failures_that_were_overcome_are_reported(tmp_path: Path) -> None:
-    """F3"""
+def test_failures_that_were_overcome_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """F3, P9: each restart is told with its cause, also to a program that shows nothing else."""
     result = client_of("exponential-delay", Failing(tmp_path / "note", 2)).wait()
     assert (result.restarts, result.metrics["failures"]) == (2, 2)
     assert result.metrics["last_failure"].endswith("ValueError: try 2")
+    told = [record for record in caplog.records if record.name == "penstock.job" and record.levelname == "WARNING"]
+    assert [("failed, restart" in r.message, f"ValueError: try {i}" in r.message) for i, r in enumerate(told, 1)] == [
+        (True, True),
+        (True, True),
+    ]
 
 
 def test_a_job_that_waits_for_its_restart_can_be_stopped(tmp_path: Path) -> None:

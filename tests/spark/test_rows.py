@@ -40,3 +40,23 @@ print("pandas" in sys.modules)
 """
     answer = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True)
     assert answer.stdout.strip() == "False", answer.stderr
+
+
+@pytest.mark.parametrize("sizes", [[20], [9, 9], [1, 40, 1], [40, 40, 40], [5] * 7])
+def test_an_arrow_batch_has_no_more_bytes_than_it_may(sizes: list[int]) -> None:
+    """F13: a large row goes alone."""
+    rows = [ChunkRow(0, 0, 0, seq, DATA, bytes(size << 20)) for seq, size in enumerate(sizes)]
+    batches = list(to_arrow(rows, 1))
+    assert all(batch.num_rows == 1 or batch.nbytes <= 17 << 20 for batch in batches)
+    assert [row.seq for row in from_arrow(batches, 0)] == list(range(len(sizes)))
+
+
+def test_state_requests_on_their_way_are_bounded_in_bytes() -> None:
+    """F13: one large page is not sent together with thirty others."""
+    from penstock.spark.state_store import _windows
+
+    found = [
+        [len(data) >> 20 for data in window] for window in _windows(bytes(mb << 20) for mb in (1, 6, 6, 50, 50, 1))
+    ]
+    assert found == [[1, 6], [6], [50], [50], [1]]
+    assert [len(window) for window in _windows([b"x"] * 65)] == [32, 32, 1]

@@ -11,6 +11,7 @@ from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream
 from penstock.api.draft import Draft, Feed, freeze
 from penstock.api.settings import Settings
+from penstock.api.unexecuted import programs
 from penstock.connectors.data_frame import DataFrameSource
 from penstock.connectors.file_source import FileSource, StreamFormat
 from penstock.connectors.formats.files import InputFormat
@@ -41,6 +42,7 @@ class StreamExecutionEnvironment(Settings):
         self._configuration = base_configuration()
         if configuration is not None:
             self._configuration.add_all(configuration)
+        self._program = programs.enter()
         self._drafts: list[Draft] = []
         self._caches: list[Cache] = []
         self._names = self._order = 0
@@ -168,6 +170,7 @@ class StreamExecutionEnvironment(Settings):
 
     def get_stream_graph(self, job_name: str | None = None, clear: bool = True) -> StreamGraph:
         """The program since the last one, frozen, with all that it is fed from."""
+        programs.used(self._program)
         nodes, edges = freeze(d for d in self._drafts if not any(d is tabled for tabled in self._tabled))
         if clear:
             self._drafts = []
@@ -182,6 +185,7 @@ class StreamExecutionEnvironment(Settings):
 
     def close(self) -> None:
         """Forget what was written and not run."""
+        programs.used(self._program)
         self._drafts = []
 
     def explain(self) -> str:
@@ -217,6 +221,7 @@ class StreamExecutionEnvironment(Settings):
         self._order += 1
         draft = Draft(self._order, name, spec, tuple(inputs))
         self._drafts.append(draft)
+        programs.built(self._program, name)
         return draft
 
     def _next_name(self) -> str:

@@ -71,26 +71,40 @@ def span(length_ms: int) -> str:
 
 @click.command()
 @job_argument
+@click.option("--wait", is_flag=True, help="Wait until the job has ended.")
 @click.option(
     "--timeout", "timeout_s", type=click.FloatRange(0), default=120.0, show_default=True, help="Seconds to wait."
 )
-def cancel(job: str, timeout_s: float) -> None:
+def cancel(job: str, wait: bool, timeout_s: float) -> None:
     """Cancel a running job.
 
     JOB is its name, its id or the beginning of one, the number of its process, or its checkpoint
-    folder. The job ends between two batches: what is committed stays, and started again on its
-    checkpoint it goes on from there.
+    folder. The job answers at once and ends between two batches: what is committed stays, and
+    started again on its checkpoint it goes on from there.
 
     \b
     Examples:
       penstock cancel "hot items"
       penstock cancel 5f1a2b3c
-      penstock cancel /data/ckpt
+      penstock cancel /data/ckpt --wait
     """
     found = find_job(job)
-    ask(found, "cancel", timeout_s)
+    ends = ask(found, "cancel", timeout_s).get("status") == "CANCELLING"
+    if ends and wait:
+        _await_end(found, timeout_s)
+        ends = False
     again = f" Started again, it goes on from {found.checkpoint}." if found.checkpoint else ""
-    click.echo(f"Canceled '{found.name}' ({found.short_id}).{again}")
+    how = ": it ends as soon as the batch that runs has ended." if ends else "."
+    click.echo(f"{'Canceling' if ends else 'Canceled'} '{found.name}' ({found.short_id}){how}{again}")
+
+
+def _await_end(job: RunningJob, timeout_s: float) -> None:
+    clock = SystemClock()
+    deadline_ms = clock.now_ms() + timeout_s * 1000
+    while _listed(job):
+        if clock.now_ms() >= deadline_ms:
+            fail(f"'{job.name}' is being canceled but has not ended for {timeout_s:g} s (process {job.pid})")
+        clock.sleep_ms(_LOOK_MS)
 
 
 def checkpoint_of(wanted: str) -> str:

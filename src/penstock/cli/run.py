@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from penstock.api.errors import PenstockError
+from penstock.api.unexecuted import programs
 from penstock.cli import savepoints
 from penstock.cli.hints import import_hint
 from penstock.cli.options import PASS_ON, given, job_options, settings
@@ -64,10 +65,24 @@ def run(
         with settings(said):
             sys.exit(supervised(job, args, progress, plain))
     with settings(said), interruptible() as interrupted, progress_of(progress, plain):
+        programs.begin()
         run_job(job, args)
+        _check_executed(job)
     if interrupted:
         click.echo("Stopped.", err=True)
         sys.exit(INTERRUPTED)
+
+
+def _check_executed(job: str) -> None:
+    """A program that has built operators and ended without execute() has done nothing at all."""
+    forgotten = programs.forgotten()
+    if not forgotten:
+        return
+    names = ", ".join(f"'{name}'" for name in forgotten[:3]) + (", ..." if len(forgotten) > 3 else "")
+    what = f"{job} ended without execute() for {len(forgotten)} operator(s): {names}"
+    if not programs.any_used:
+        fail(f"{what}. Nothing was run: end the program with env.execute()")
+    click.echo(f"Warning: {what}. They were not run", err=True)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from penstock.core.errors import (
     RecordError,
     SinkError,
     SourceError,
+    SparkDiedError,
     TimestampError,
     UserFunctionError,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "RecordError",
     "SinkError",
     "SourceError",
+    "SparkDiedError",
     "TimestampError",
     "UserFunctionError",
 ]

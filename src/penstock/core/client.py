@@ -55,7 +55,7 @@ class JobID:
         return self.text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class JobExecutionResult:
     """What a finished job has to say."""
 
@@ -83,7 +83,17 @@ class JobExecutionResult:
         return dict(self.accumulators)
 
     def __str__(self) -> str:
-        return f"Job '{self.job_name}' ({self.job_id}) ran for {self.net_runtime_ms} ms in {self.batches} batch(es)"
+        batches = f"{self.batches} batch" if self.batches == 1 else f"{self.batches} batches"
+        restarts = f", {self.restarts} restart(s)" if self.restarts else ""
+        return f"Job '{self.job_name}' ({self.job_id}) ran for {self.net_runtime_ms} ms in {batches}{restarts}"
+
+    def __repr__(self) -> str:
+        """Without metrics, of which there are pages; accumulators are the program's own."""
+        counted = f", accumulators={self.accumulators!r}" if self.accumulators else ""
+        return (
+            f"JobExecutionResult(job_name={self.job_name!r}, job_id={self.job_id!r}, "
+            f"net_runtime_ms={self.net_runtime_ms}, batches={self.batches}, restarts={self.restarts}{counted})"
+        )
 
 
 class JobClient(ABC):
@@ -102,6 +112,10 @@ class JobClient(ABC):
     @abstractmethod
     def stop(self) -> None:
         """Stop between two batches and wait until that is done; what is committed stays."""
+
+    def ask_to_stop(self) -> None:
+        """Let the job stop between two batches, without waiting for that; called while it starts or runs."""
+        self.stop()
 
     @abstractmethod
     def wait(self) -> JobExecutionResult:

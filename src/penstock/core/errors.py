@@ -21,6 +21,7 @@ __all__ = [
     "SavepointError",
     "SinkError",
     "SourceError",
+    "SparkDiedError",
     "StateError",
     "TimestampError",
     "UserFunctionError",
@@ -73,6 +74,10 @@ class SinkError(PenstockError):
 
 class JobFailedError(PenstockError):
     """The job ended with an error that is not the program's own."""
+
+
+class SparkDiedError(JobFailedError):
+    """The Java process of Spark has died. The job is not restarted in this process: its session has died too."""
 
 
 class JobNotFoundError(PenstockError):

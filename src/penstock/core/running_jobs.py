@@ -19,10 +19,12 @@ from penstock.core.errors import JobNotFoundError
 from penstock.core.whole_files import write_whole
 
 __all__ = [
+    "MAILBOXES",
     "RunningJob",
     "announce",
     "announcements",
     "find_job",
+    "forget_dead",
     "jobs_folder",
     "local_path",
     "process_mark",
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 _BESIDE = "penstock/running.json"
+MAILBOXES = "penstock/mailbox"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +170,17 @@ def announcements() -> list[RunningJob]:
 def _forget(job: RunningJob) -> None:
     """A job that died could not clear up after itself."""
     withdraw(job)
-    mailbox = Path(job.mailbox)
-    if mailbox.parent == jobs_folder():
+    mailbox, beside = Path(job.mailbox), local_path(job.checkpoint)
+    if mailbox.parent == jobs_folder() or (beside is not None and mailbox.parent == beside / MAILBOXES):
         shutil.rmtree(mailbox, ignore_errors=True)
+
+
+def forget_dead(checkpoint: str) -> None:
+    """Clear up after the job that ran last on a checkpoint, if its process has died."""
+    beside = local_path(checkpoint)
+    job = _read(beside / _BESIDE) if beside is not None else None
+    if job is not None and not job.alive:
+        _forget(job)
 
 
 def find_job(wanted: str) -> RunningJob:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.core.checkpointed import CheckpointedFunction
 from penstock.core.clock import Clock
@@ -15,18 +15,35 @@ from penstock.core.rich import RichFunction
 from penstock.core.source import Lag, MarkedBatch, Position, SourceClock
 from penstock.core.source_function import FunctionSource
 from penstock.core.specs import SourceSpec
+from penstock.runtime.codec import dumps, loads
 from penstock.runtime.context import LiveRuntimeContext, split_context
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.live_buffer import Held, LiveBuffer, SourceCanceledError
 from penstock.runtime.operators.factory import own_spec
-from penstock.runtime.source_state import SourceState, events_at
+from penstock.runtime.source_state import SourceState, events_at, kept_name
 
-__all__ = ["LiveSplits", "run_to_end"]
+__all__ = ["EventKeeper", "LiveSplits", "run_to_end"]
 
 _POLL_MS = 50
 _ALL = 1 << 40
 _REPLAY_EVENTS = 10_000
 _REPLAY_S = 60.0
+
+
+class EventKeeper(Protocol):
+    """Keeps what functions with state emitted in a batch that is planned, until the batch is durable.
+
+    A function may emit in any order, so it cannot be run again for a batch that Spark has already logged.
+    """
+
+    def keep(self, place: str, events: bytes) -> str:
+        """Keep events that a place emitted; the name under which they are found again, also after a crash."""
+
+    def kept(self, name: str) -> bytes:
+        """What was kept; raises, naming the file, if it is gone or damaged."""
+
+    def forget(self, name: str) -> None:
+        """The batch is durable."""
 
 
 class LiveSplit:
@@ -41,6 +58,7 @@ class LiveSplit:
         clock: Clock,
         news: threading.Event,
         planned: Position | None = None,
+        keeper: EventKeeper | None = None,
     ) -> None:
         self.desc = vertex.operators[0]
         spec = own_spec(self.desc)
@@ -49,6 +67,7 @@ class LiveSplit:
         settings = plan.settings
         self.buffer = LiveBuffer(settings.source_buffer_records, settings.object_reuse, events_at(start), news)
         self._function = spec.source.function
+        self._split, self._keeper = split, keeper
         task = split_context(plan, vertex, split, clock, lambda row: None)
         self._context = LiveRuntimeContext(task, self.desc, keyed=False)
         self._error: Exception | None = None
@@ -113,7 +132,14 @@ class LiveSplit:
             if self._error is not None:
                 raise self._error  # what its state says now is worth nothing
             end = self.buffer.seal(events_at(start), _ALL)
-            return Position(start.at, end.ended) if end.at == events_at(start) else state.position(end)
+            if end.at == events_at(start):
+                return Position(start.at, end.ended)
+            return state.position(end, lambda: self._keep(events_at(start), end.at))
+
+    def _keep(self, first: int, stop: int) -> str | None:
+        if self._keeper is None:
+            return None
+        return self._keeper.keep(f"{self.desc.uid}/{self._split}", dumps(self.buffer.between(first, stop).batches))
 
     def _replay(self, start: Position, end: Position) -> None:
         """Begin with a batch that was planned before: complete when the state is the one with which it ended."""
@@ -169,10 +195,14 @@ def _warn(text: str) -> None:
 
 
 class LiveSplits:
-    """The running functions of a job's sources, for whoever plans its batches. Started when first asked for."""
+    """The running functions of a job's sources, for whoever plans its batches. Started when first asked for.
 
-    def __init__(self, plan: JobPlan, clock: Clock) -> None:
-        self._plan, self._clock = plan, clock
+    Without a `keeper` a function with state is run again for a batch that was planned before.
+    """
+
+    def __init__(self, plan: JobPlan, clock: Clock, keeper: EventKeeper | None = None) -> None:
+        self._plan, self._clock, self._keeper = plan, clock, keeper
+        self._kept: dict[tuple[int, int], dict[str, int]] = {}
         self._splits: dict[tuple[int, int], LiveSplit] = {}
         self._news = threading.Event()
 
@@ -186,10 +216,18 @@ class LiveSplits:
         key = (vertex.vertex_id, split)
         if key not in self._splits:
             self._start(vertex, split, start)
-        return self._splits[key].advance(start, limit)
+        end = self._splits[key].advance(start, limit)
+        if events_at(end) > events_at(start):
+            self._note_kept(key, end)
+        return end
+
+    def _note_kept(self, key: tuple[int, int], end: Position) -> None:
+        name = kept_name(end)
+        if name is not None:
+            self._kept.setdefault(key, {})[name] = events_at(end)
 
     def _start(self, vertex: Vertex, split: int, start: Position, planned: Position | None = None) -> LiveSplit:
-        running = LiveSplit(self._plan, vertex, split, start, self._clock, self._news, planned)
+        running = LiveSplit(self._plan, vertex, split, start, self._clock, self._news, planned, self._keeper)
         self._splits[vertex.vertex_id, split] = running
         return running
 
@@ -205,10 +243,16 @@ class LiveSplits:
         if not isinstance(vertex.source, FunctionSource):
             return None
         running = self._splits.get((vertex.vertex_id, split))
+        first, stop = events_at(start), events_at(end)
         if running is None and vertex.source.replayable:
+            if first == stop:
+                return Held([], 0)
+            name = kept_name(end)
+            if name is not None and self._keeper is not None:
+                self._note_kept((vertex.vertex_id, split), end)
+                return Held(loads(self._keeper.kept(name)), 0)
             running = self._start(vertex, split, start, end)
             running.await_replay()
-        first, stop = events_at(start), events_at(end)
         return Held([], stop - first) if running is None else running.buffer.between(first, stop)
 
     def release(self, vertex_id: int, split: int, upto: Position) -> None:
@@ -216,6 +260,11 @@ class LiveSplits:
         running = self._splits.get((vertex_id, split))
         if running is not None:
             running.buffer.release(events_at(upto))
+        names = self._kept.get((vertex_id, split), {})
+        for name in [name for name, stop in names.items() if stop <= events_at(upto)]:
+            assert self._keeper is not None
+            self._keeper.forget(name)
+            del names[name]
 
     def unreleased(self) -> list[tuple[str, str, int, int]]:
         """(source, uid, split, events) of what was taken, is not durable, and will not come again."""

@@ -9,6 +9,7 @@ from typing import Any
 from penstock.core.accumulators import Accumulator
 from penstock.core.errors import ProgramError
 from penstock.runtime.heavy_keys import HeavyKeys
+from penstock.runtime.state.page import NO_TIMER
 
 __all__ = ["MetricsBook"]
 
@@ -95,6 +96,8 @@ class MetricsBook:
 
     def _shown(self, place: tuple[int, int]) -> dict[str, Any]:
         shown = dict(self._subtasks[place])
+        if shown.get("next_timer_ms") == NO_TIMER:
+            shown["next_timer_ms"] = None
         shown["operators"] = {
             uid: {name: v.value() if isinstance(v, (_Meter, _Latest)) else v for name, v in book.items()}
             for uid, book in self._operators.get(place, {}).items()

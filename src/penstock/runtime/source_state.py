@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b85decode, b85encode
+from collections.abc import Callable
 from typing import Any
 
 from penstock.core.checkpointed import CheckpointedFunction
@@ -16,13 +17,19 @@ from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.task import store_prefix
 
-__all__ = ["SourceState", "events_at"]
+__all__ = ["SourceState", "events_at", "kept_name"]
 
 
 def events_at(position: Position) -> int:
     """How many events had left a function at a position of it."""
     at = position.at
     return int(at["events"] if isinstance(at, dict) else at)
+
+
+def kept_name(position: Position) -> str | None:
+    """Under which name the events of the batch that ends at a position are kept; None if they are not."""
+    name: str | None = position.at.get("kept") if isinstance(position.at, dict) else None
+    return name
 
 
 class SourceState:
@@ -59,10 +66,16 @@ class SourceState:
         blobs = sorted(self._store.blobs.items())
         return {b85encode(key).decode(): b85encode(blob).decode() for key, blob in blobs}
 
-    def position(self, end: Position) -> Position:
-        """The end of a batch with the state that belongs to it; asked again, the same."""
+    def position(self, end: Position, keep: Callable[[], str | None]) -> Position:
+        """The end of a batch with the state that belongs to it; asked again, the same.
+
+        `keep` is called once for each new end: it keeps what was emitted up to there and says under which name.
+        """
         if self._noted is None or events_at(self._noted) != end.at:
             at: dict[str, Any] = {"events": end.at, "state": self.now(), "checkpoint": self._checkpoint + 1}
+            name = keep()
+            if name is not None:
+                at["kept"] = name
             self._checkpoint += 1
             self._noted = Position(at)
         return Position(self._noted.at, end.ended)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -23,6 +23,7 @@ from penstock.core.partition import (
 )
 from penstock.core.time import MAX_WATERMARK
 from penstock.runtime.chunk import ACTIVE, DATA, IDLE, WAKING_SEQ, ChunkRow, Payload, channel_id, encode_payload
+from penstock.runtime.codec import dumps
 from penstock.runtime.failures import last_taken, named, user_failure
 from penstock.runtime.keyhash import key_group, route_ints, stable_hash, subtask_of_group
 from penstock.runtime.operators.base import Poison, Timestamps
@@ -40,10 +41,10 @@ Router = Callable[[list[Any], list[Any] | None], Sequence[int] | int | None]
 class _Buffer:
     """What waits for one receiver."""
 
-    __slots__ = ("keys", "marks", "seq", "stamped", "times", "values")
+    __slots__ = ("keys", "marks", "room", "seq", "stamped", "times", "values")
 
     def __init__(self) -> None:
-        self.seq = 0
+        self.seq = self.room = 0
         self.reset()
 
     def reset(self) -> None:
@@ -76,6 +77,20 @@ def _cause(error: OperatorError) -> Exception:
     """What the user's function raised, if it did."""
     cause = error.__cause__
     return cause if isinstance(cause, Exception) and not isinstance(error, KeyTypeError) else error
+
+
+def _halves(payload: Payload) -> tuple[Payload, Payload]:
+    """The same records and marks in two chunks."""
+    values, times, keys, marks = payload
+    middle = len(values) // 2
+    first = Payload(
+        values[:middle],
+        times and times[:middle],
+        keys and keys[:middle],
+        [(place, mark) for place, mark in marks if place <= middle],
+    )
+    rest = [(place - middle, mark) for place, mark in marks if place > middle]
+    return first, Payload(values[middle:], times and times[middle:], keys and keys[middle:], rest)
 
 
 class EdgeWriter:
@@ -184,15 +199,25 @@ class EdgeWriter:
     def _add(self, index: int, values: Sequence[Any], times: Timestamps, keys: Sequence[Any] | None) -> None:
         buffer, start = self._buffers[index], 0
         while start < len(values):
-            stop = start + max(1, self._chunk_records - len(buffer.values))
+            if not buffer.values:
+                buffer.room = self._room_for(values[start])
+            stop = start + max(1, buffer.room - len(buffer.values))
             buffer.add(
                 values[start:stop],
                 times[start:stop] if times is not None else None,
                 keys[start:stop] if keys is not None else None,
             )
-            if len(buffer.values) >= self._chunk_records:
+            if len(buffer.values) >= buffer.room:
                 self._ship(index, buffer)
             start = stop
+
+    def _room_for(self, value: Any) -> int:
+        """How many records a chunk may take, by the size of its first one: thousands of large ones fill the memory."""
+        try:
+            size = len(dumps(value))
+        except Exception:  # the chunk names the record when it is encoded
+            return self._chunk_records
+        return max(1, min(self._chunk_records, self._chunk_bytes // size))
 
     def _distribute(
         self, receivers: Sequence[int], values: list[Any], times: Timestamps, keys: Sequence[Any] | None
@@ -209,21 +234,23 @@ class EdgeWriter:
                 )
 
     def _ship(self, index: int, buffer: _Buffer) -> None:
-        payload = encode_payload(
-            Payload(
-                buffer.values,
-                buffer.times if buffer.stamped else None,
-                buffer.keys if self._selector is not None else None,
-                buffer.marks,
-            ),
-            self._operator,
-            self._uid,
-        )
-        if len(payload) > self._chunk_bytes and len(buffer.values) > 1:
-            self._chunk_records = max(1, len(buffer.values) * self._chunk_bytes // len(payload))
-        self._send(self._row(index, buffer.seq, payload))
-        buffer.seq += 1
+        times = buffer.times if buffer.stamped else None
+        keys = buffer.keys if self._selector is not None else None
+        for payload in self._encoded(Payload(buffer.values, times, keys, buffer.marks)):
+            self._send(self._row(index, buffer.seq, payload))
+            buffer.seq += 1
         buffer.reset()
+
+    def _encoded(self, payload: Payload) -> Iterator[bytes]:
+        """One chunk, or as many as keep each below the bytes that a chunk may have; a single record is never cut."""
+        data, count = encode_payload(payload, self._operator, self._uid), len(payload.values)
+        if len(data) <= self._chunk_bytes or count <= 1:
+            yield data
+            return
+        self._chunk_records = max(1, count * self._chunk_bytes // len(data))
+        del data
+        for half in _halves(payload):
+            yield from self._encoded(half)
 
     def _row(self, index: int, seq: int, payload: bytes) -> ChunkRow:
         return ChunkRow(self._partitions[index], self._edge.target, self._channel, seq, DATA, payload)

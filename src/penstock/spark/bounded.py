@@ -25,6 +25,7 @@ from penstock.runtime.operator_state import RunStart
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
 from penstock.spark.bundle import Bundle, errors_travel, make_bundle
+from penstock.spark.death import death_behind
 from penstock.spark.failures import translate
 from penstock.spark.frames import make_frames, own_vertices, union_frames
 from penstock.spark.job_thread import JobThread
@@ -35,20 +36,20 @@ from penstock.spark.task_count import tasks_done
 __all__ = ["start_bounded"]
 
 
-def start_bounded(plan: JobPlan, conf: Configuration) -> JobClient:
+def start_bounded(plan: JobPlan, conf: Configuration, job_id: str = "") -> JobClient:
     """Start a bounded job; it runs in a thread of its own."""
     make_frames(plan)
     bundle = make_bundle(plan)
     spark = job_session(plan, conf, __name__)
-    return BoundedJob(plan, bundle, spark)
+    return BoundedJob(plan, bundle, spark, job_id)
 
 
 class BoundedJob(JobClient):
     """One batch: no checkpoint; sinks publish only at the end."""
 
-    def __init__(self, plan: JobPlan, bundle: Bundle, spark: SparkSession) -> None:
+    def __init__(self, plan: JobPlan, bundle: Bundle, spark: SparkSession, job_id: str = "") -> None:
         self._plan, self._bundle, self._spark = plan, bundle, spark
-        self._id = uuid.uuid4().hex
+        self._id = job_id or uuid.uuid4().hex
         self._clock = SystemClock()
         self._status = JobStatus.RUNNING
         self._error: BaseException | None = None
@@ -71,7 +72,7 @@ class BoundedJob(JobClient):
         except BaseException as error:
             if self._status is not JobStatus.CANCELED:
                 self._status = JobStatus.FAILED
-                self._error = translate(error)
+                self._error = death_behind(error, self._spark) or translate(error)
         finally:
             self._ended_ms = self._clock.now_ms()
 
@@ -88,10 +89,13 @@ class BoundedJob(JobClient):
     def status(self) -> JobStatus:
         return self._status
 
-    def stop(self) -> None:
+    def ask_to_stop(self) -> None:
         if self._status is JobStatus.RUNNING:
             self._status = JobStatus.CANCELED
             self._spark.sparkContext.cancelJobGroup(self._id)
+
+    def stop(self) -> None:
+        self.ask_to_stop()
 
     def wait(self) -> JobExecutionResult:
         self._thread.join_or_stop(self.stop)

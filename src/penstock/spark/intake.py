@@ -23,6 +23,7 @@ from pyspark.sql.types import StructType
 from penstock.core.clock import SystemClock
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Lag, Position, SourceClock
+from penstock.core.source_function import FunctionSource
 from penstock.core.whole_files import write_whole
 from penstock.runtime.chunk import DRIVER, FINISHED, LOST, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps, loads
@@ -33,6 +34,7 @@ from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.rows import page_rows, subtask_rows
 from penstock.spark.bundle import Bundle, errors_travel
 from penstock.spark.frames import batch_id, frame_vertices, own_vertices
+from penstock.spark.kept_events import KeptEvents
 from penstock.spark.offsets import offset
 from penstock.spark.rows import SCHEMA, to_arrow
 
@@ -50,6 +52,8 @@ class IntakeOptions:
     control_path: str
     limits: dict[str, int]
     savepoint: Savepoint | None = None
+    checkpoint: str = ""
+    """Where the planner keeps what functions with state emit, until it is durable."""
 
 
 class ControlFile:
@@ -213,9 +217,16 @@ class IntakeReader(DataSourceStreamReader):
     def _running(self) -> LiveSplits:
         """The functions that run by themselves in this process; they are cancelled when Spark ends it."""
         if self._live is None:
-            self._live = LiveSplits(self._options.bundle.load(), self._clock)
+            plan = self._options.bundle.load()
+            self._live = LiveSplits(plan, self._clock, self._keeper(plan))
             _when_terminated(self.stop)
         return self._live
+
+    def _keeper(self, plan: JobPlan) -> KeptEvents | None:
+        """Made only if a function needs it: on some file systems it opens a connection."""
+        if not any(isinstance(v.source, FunctionSource) and v.source.replayable for v in own_vertices(plan)):
+            return None
+        return KeptEvents.beside(self._options.checkpoint)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         with errors_travel():

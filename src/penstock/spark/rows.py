@@ -47,11 +47,11 @@ def _grouped(rows: Iterable[ChunkRow]) -> Iterator[list[ChunkRow]]:
     group: list[ChunkRow] = []
     size = 0
     for row in rows:
-        group.append(row)
-        size += len(row.payload)
-        if size >= _BATCH_BYTES or len(group) >= _BATCH_ROWS:
+        if group and (size + len(row.payload) > _BATCH_BYTES or len(group) >= _BATCH_ROWS):
             yield group
             group, size = [], 0
+        group.append(row)
+        size += len(row.payload)
     if group:
         yield group
 

@@ -16,12 +16,13 @@ from penstock.core.config import Configuration
 from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import ConfigurationError
 from penstock.core.job import JobPlan
+from penstock.spark.death import forget_dead_jvm, note_jvm
 from penstock.spark.dependencies import ship
 from penstock.spark.failures import translate
 from penstock.spark.frames import frame_vertices
 from penstock.spark.jvm import Jvm, embedded_settings, prepare_jvm, submitted, take_jvm
 from penstock.spark.python import worker_python
-from penstock.spark.quiet import quiet_bridge, quiet_start
+from penstock.spark.quiet import quiet_accumulators, quiet_bridge, quiet_start
 from penstock.spark.settings import FORCED, all_settings, given_settings, refuse_forbidden
 from penstock.spark.warm import warm_workers
 
@@ -34,8 +35,10 @@ def get_session(conf: Configuration, cores: int, warm: str = "") -> SparkSession
     `warm`: the module that workers of the job will need, which follows at once; they are started as soon as can be.
     """
     given = given_settings(conf)
+    forget_dead_jvm()
     active = SparkSession.getActiveSession()
     session = (_build(conf, given, cores, warm) if active is None else active).newSession()
+    note_jvm(session)
     for key, value in all_settings(given).items():
         if session.conf.isModifiable(key):
             session.conf.set(key, value)
@@ -61,6 +64,7 @@ def _build(conf: Configuration, given: dict[str, str], cores: int, warm: str) ->
     if embedded and jvm is None:
         prepare_jvm(conf)
     quiet_bridge()
+    quiet_accumulators()
     with _keeping_ctrl_c(), quiet_start():
         session = _created(lambda: _started(settings, jvm, warm), given.get("spark.master", "this machine"))
     session.sparkContext.setLogLevel(given.get("spark.log.level", "OFF"))

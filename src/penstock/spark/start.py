@@ -200,7 +200,8 @@ class _Upgrade:
             raise ForeignCheckpointError(self._refusal(what))
 
     def _refusal(self, what: str) -> str:
+        listed = f"\n{what}" if what.startswith("- ") else f" {what}"  # several problems stand on lines of their own
         return (
-            f"The checkpoint {self.root.location} does not fit this program: {what}\n"
+            f"The checkpoint {self.root.location} does not fit this program:{listed}\n"
             "Run the program that wrote it, or choose another checkpoint folder"
         )

@@ -7,7 +7,6 @@ requests on their way at once, answered in order; that is all this module adds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 import pyspark.sql.streaming.proto.StateMessage_pb2 as messages
@@ -21,6 +20,7 @@ __all__ = ["STATE_NAME", "SparkStore", "open_map_state"]
 
 STATE_NAME = "pages"
 _IN_FLIGHT = 32
+_IN_FLIGHT_BYTES = 8 << 20
 _KEY = StructType([StructField("k", BinaryType())])
 _VALUE = StructType([StructField("v", BinaryType())])
 
@@ -56,10 +56,9 @@ class SparkStore:
 
     def _ask(self, calls: Iterable[Any], doing: str) -> Iterator[bytes]:
         """Send calls, a window of them at a time, and yield the answers in order."""
-        pending = iter(calls)
-        while window := list(islice(pending, _IN_FLIGHT)):
-            for call in window:
-                self._send(call)
+        for window in _windows(map(_request, calls)):
+            for data in window:
+                self._send(data)
             self._api.sockfile.flush()
             for _ in window:
                 status, error, value = self._api._receive_proto_message()
@@ -67,10 +66,7 @@ class SparkStore:
                     raise CheckpointError(f"Spark's state store failed to {doing} a page: {error}")
                 yield value
 
-    def _send(self, call: Any) -> None:
-        call.stateName = STATE_NAME
-        request = messages.StateRequest(stateVariableRequest=messages.StateVariableRequest(mapStateCall=call))
-        data = request.SerializeToString()
+    def _send(self, data: bytes) -> None:
         file = self._api.sockfile
         write_int(0, file)  # type: ignore[no-untyped-call]
         write_int(len(data), file)  # type: ignore[no-untyped-call]
@@ -84,3 +80,24 @@ class SparkStore:
         if not answer:
             return None
         return bytes(self._api.pickleSer.loads(answer)[0])  # type: ignore[no-untyped-call]
+
+
+def _request(call: Any) -> bytes:
+    call.stateName = STATE_NAME
+    request = messages.StateRequest(stateVariableRequest=messages.StateVariableRequest(mapStateCall=call))
+    data: bytes = request.SerializeToString()
+    return data
+
+
+def _windows(requests: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Requests in groups bounded in number and bytes; a large one goes alone."""
+    window: list[bytes] = []
+    size = 0
+    for data in requests:
+        if window and (size + len(data) > _IN_FLIGHT_BYTES or len(window) >= _IN_FLIGHT):
+            yield window
+            window, size = [], 0
+        window.append(data)
+        size += len(data)
+    if window:
+        yield window

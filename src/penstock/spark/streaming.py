@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import queue
 import shutil
@@ -21,7 +22,7 @@ from penstock.core.checkpointed import checkpointed_function
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
-from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError, SavepointError
+from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError, SavepointError, SparkDiedError
 from penstock.core.futures import CompletableFuture
 from penstock.core.job import JobPlan
 from penstock.core.recovery import SAVEPOINT_DIR, Recovery
@@ -34,39 +35,43 @@ from penstock.savepoint.requests import Request
 from penstock.spark.bundle import make_bundle
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.damage import check_state
+from penstock.spark.death import death_behind
 from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.frames import frame_vertices, union_stream_frames
 from penstock.spark.frozen_frames import freeze_frames
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.job_thread import JobThread
+from penstock.spark.kept_events import sweep_events
 from penstock.spark.processor import StageProcessor
 from penstock.spark.rows import SCHEMA, from_arrow
 from penstock.spark.service import Service
 from penstock.spark.session import job_session
 from penstock.spark.start import find_start
 from penstock.spark.state_reader import committed_union_lists
+from penstock.spark.watchman import Watchman
 
 __all__ = ["StreamingJob", "start_streaming"]
 
+_LOG = logging.getLogger("penstock.job")
 _POLL_MS = 5
 _IDLE_MS = 100
 _END = object()
 
 
-def start_streaming(plan: JobPlan, conf: Configuration) -> JobClient:
+def start_streaming(plan: JobPlan, conf: Configuration, job_id: str = "") -> JobClient:
     """Start a streaming job; it is supervised by a thread of its own."""
     spark = job_session(plan, conf, StageProcessor.__module__)
-    return StreamingJob(plan, conf, spark)
+    return StreamingJob(plan, conf, spark, job_id)
 
 
 class StreamingJob(JobClient):
     """Runs the query, releases what each batch delivered once it is durable, restarts after failures."""
 
-    def __init__(self, plan: JobPlan, conf: Configuration, spark: SparkSession) -> None:
+    def __init__(self, plan: JobPlan, conf: Configuration, spark: SparkSession, job_id: str = "") -> None:
         # configuration
         self._conf, self._spark = conf, spark
         make_bundle(plan)  # refuses what cannot be sent before anything is claimed
-        self._id = uuid.uuid4().hex
+        self._id = job_id or uuid.uuid4().hex
         self._clock = SystemClock()
         self._scratch = tempfile.mkdtemp(prefix="penstock-")
         self._recovery = Recovery.of(conf)
@@ -83,7 +88,7 @@ class StreamingJob(JobClient):
         self._admission = admission(plan, conf)
         self._strategy: RestartStrategy = restart_strategy(conf, plan.name)
         # of the job
-        self._status = JobStatus.RUNNING
+        self._status = JobStatus.CREATED
         self._error: PenstockError | None = None
         self._queues: dict[str, queue.Queue[Any]] = {s.name: queue.Queue() for s in plan.collected}
         self._lock = threading.RLock()
@@ -97,6 +102,7 @@ class StreamingJob(JobClient):
         self._batch_ms: dict[int, int] = {}
         self._release_ms = 0
         self._service = Service(spark, self._checkpoint, plan, self._clock)
+        self._watchman = Watchman(self._checkpoint, self._clock)
         # of the current run
         self._control = ControlFile(os.path.join(self._scratch, "control.json"))
         self._said: dict[str, Any] = {}
@@ -123,29 +129,36 @@ class StreamingJob(JobClient):
                     ended = self._finished or self._service.saved or not self._stopping
                     self._status = JobStatus.FINISHED if ended else JobStatus.CANCELED
                     return
+                self._watchman.check()
                 self._failures += 1
                 self._last_failure = str(error)
                 delay_ms = self._strategy.next_delay_ms(self._clock.now_ms())
-                if delay_ms is None or self._stopping:
+                if delay_ms is None or self._stopping or isinstance(error, SparkDiedError):
                     raise error
-                self._checkpoint.check_owner()
-                self._status = JobStatus.RESTARTING
-                self.restarts += 1
-                if self._halted.wait(delay_ms / 1000):
+                if not self._await_restart(error, delay_ms):
                     self._status = JobStatus.CANCELED
                     return
-                self._status = JobStatus.RUNNING
         except BaseException as error:
+            self._error = death_behind(error, self._spark) or translate(error, self._checkpoint.location)
             self._status = JobStatus.FAILED
-            self._error = translate(error, self._checkpoint.location)
         finally:
             self._finish()
+
+    def _await_restart(self, error: PenstockError, delay_ms: int) -> bool:
+        """Tell why the job is restarted, and wait; False if it was stopped meanwhile."""
+        self._status = JobStatus.RESTARTING
+        self.restarts += 1
+        _LOG.warning("Job '%s' failed, restart %d in %d ms: %s", self._plan.name, self.restarts, delay_ms, error)
+        return not self._halted.wait(delay_ms / 1000)
 
     def _finish(self) -> None:
         self._ended_ms = self._clock.now_ms()
         with contextlib.suppress(Exception):
             self._ledger.clean(self._clock)
             self._ledger.close()
+        with contextlib.suppress(Exception):
+            self._watchman.check()
+            sweep_events(self._checkpoint)
         for waiting in self._queues.values():
             waiting.put(_END)
         shutil.rmtree(self._scratch, ignore_errors=True)
@@ -158,7 +171,9 @@ class StreamingJob(JobClient):
         self._say()
         self._checkpoint.begin_run()
         try:
+            sweep_events(self._checkpoint)
             self._query = self._start(RunStart(uuid.uuid4().hex, self._union_lists(), self.restarts))
+            self._status = JobStatus.CANCELLING if self._stopping else JobStatus.RUNNING
             self._watch(self._query)
             failed: Exception | None = self._query.exception()
         except Exception as error:
@@ -170,6 +185,9 @@ class StreamingJob(JobClient):
 
     def _explain(self, failed: Exception) -> PenstockError:
         """The error to show; if it smacks of damage but Spark names no file, the file that is damaged."""
+        died = death_behind(failed, self._spark)
+        if died is not None:
+            return died
         error = translate(failed, self._checkpoint.location)
         if isinstance(error, JobFailedError) and looks_damaged(str(failed)):
             try:
@@ -196,6 +214,7 @@ class StreamingJob(JobClient):
                 os.path.join(self._scratch, "control.json"),
                 self._admission.limits(),
                 self._savepoint,
+                self._checkpoint.root.location,
             )
         )
         self._spark.dataSource.register(source)
@@ -223,6 +242,7 @@ class StreamingJob(JobClient):
                     self._time_batch(query)
                 idle = not self._ledger.holding
             if idle:
+                self._watchman.look()
                 self._heed(query)
             if idle and (self._finished or self._stopping) and self._between_batches(query):
                 self._time_batch(query)
@@ -305,7 +325,9 @@ class StreamingJob(JobClient):
             self._cut = self._stopping and bool(frame_vertices(self._plan))
         if self._cut:
             raise InterruptedError("The job stops between two batches: a DataFrame would go on for ever")
+        self._watchman.check()
         output = BatchOutput(from_arrow(frame.toArrow().to_batches(), 0))
+        self._watchman.check()  # a successor may have come meanwhile: Spark must not commit the batch
         with self._lock:
             self._held_batch = batch_id
             self._ledger.hold(output)
@@ -351,11 +373,15 @@ class StreamingJob(JobClient):
     def status(self) -> JobStatus:
         return self._status
 
-    def stop(self) -> None:
-        with self._lock:
-            self._stopping = True
-            self._say()
+    def ask_to_stop(self) -> None:
+        self._stopping = True
         self._halted.set()
+        self._ran.set()  # wakes the job, which tells the planner
+        if not self._status.is_globally_terminal_state():
+            self._status = JobStatus.CANCELLING
+
+    def stop(self) -> None:
+        self.ask_to_stop()
         self._thread.join()
 
     def ask(self, directory: str | None, stop: bool, drain: bool) -> CompletableFuture[str]:
@@ -401,9 +427,16 @@ class StreamingJob(JobClient):
                 "last_failure": self._last_failure,
             }
 
+    def _next(self, waiting: queue.Queue[Any]) -> Any:
+        try:
+            return waiting.get()
+        except KeyboardInterrupt:  # Ctrl-C stops the job, also for a program that reads its results
+            self.stop()
+            raise
+
     def results(self, name: str) -> Iterator[Any]:
         waiting = self._queue(name)
-        while (value := waiting.get()) is not _END:
+        while (value := self._next(waiting)) is not _END:
             yield value
         waiting.put(_END)  # for who asks again
         if self._error is not None:

@@ -21,7 +21,8 @@ from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.execution_config import AUTO_UIDS, AUTO_WATERMARK_INTERVAL, OBJECT_REUSE, global_job_parameters
 from penstock.core.guarantees import Guarantee
 from penstock.core.job import JobPlan, RuntimeSettings
-from penstock.core.own_settings import refuse_unknown
+from penstock.core.known_settings import with_newest_names
+from penstock.core.own_settings import check_own_settings, check_source_settings
 from penstock.core.poison import PoisonPolicy, poison_policy
 from penstock.core.recovery import SAVEPOINT_PATH, Recovery
 from penstock.core.specs import SourceSpec
@@ -73,7 +74,6 @@ WATCHERS: list[Callable[[JobClient, JobPlan], None]] = []
 CHECKPOINT_DIR = "execution.checkpointing.dir"
 RUNTIME_MODE = "execution.runtime-mode"
 MODES = ("STREAMING", "BATCH", "AUTOMATIC")
-HOSTS = ("auto", "local", "bounded", "streaming")
 
 
 class PlannedOnly(BaseException):
@@ -124,10 +124,9 @@ def default_parallelism() -> int:
 
 def choose_host(graph: StreamGraph, conf: Configuration) -> str:
     """All sources bounded and nothing durable asked for: the bounded host; else the streaming host (P10)."""
-    refuse_unknown(conf)
+    check_own_settings(conf)
+    conf = with_newest_names(conf)
     asked = conf.get_string("penstock.host", "auto")
-    if asked not in HOSTS:
-        raise ConfigurationError(f"penstock.host must be one of {', '.join(HOSTS)}, got {asked!r}")
     if asked != "auto":
         return asked
     durable = conf.contains_key(CHECKPOINT_DIR) or conf.contains_key("execution.checkpointing.interval")
@@ -158,6 +157,8 @@ def plan_options(
     """The part of the settings that plans depend on."""
     # BATCH goes key group by key group: little of its state is in use at a time, and a page is hardly written twice
     memory = (48 if batch else 256) << 20
+    check_own_settings(conf)
+    conf = with_newest_names(conf)
     dependencies = PythonDependencies.of(conf)
     settings = RuntimeSettings(
         batch_mode=batch,
@@ -186,7 +187,7 @@ def plan_options(
 
 def local_options(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> PlanOptions:
     """What a program's settings mean to the local host when a test drives it batch by batch."""
-    refuse_unknown(conf)
+    check_own_settings(conf)
     return plan_options(conf, "local", parallelism, max_parallelism, is_batch(graph, conf))
 
 
@@ -213,6 +214,7 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
     if conf.get_boolean(PLAN_ONLY, False):
         raise PlannedOnly(planned(graph, conf, parallelism, max_parallelism))
     warn_about_settings(conf)
+    conf = with_newest_names(conf)
     host = choose_host(graph, conf)
     options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
     if options.settings.batch_mode and host == "streaming":
@@ -220,6 +222,7 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
             f"{RUNTIME_MODE} BATCH runs on the bounded host: do not set penstock.host to streaming"
         )
     plan = compile_job(graph, options)
+    check_source_settings(conf, [vertex.uid for vertex in plan.sources])
     _LOG.info(guarantees_text(graph))
     client = _start(plan, conf, host)
     if host != "local":
@@ -266,7 +269,10 @@ def planned(graph: StreamGraph, conf: Configuration, parallelism: int, max_paral
     """The graphs and guarantees of a program, to be shown; runs nothing (G1, F7)."""
     host = choose_host(graph, conf)
     options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
-    return PlannedGraphs(graph, compile_job_graph(graph, options), guarantee_lines(graph))
+    job_graph = compile_job_graph(graph, options)
+    nodes = (node for vertex in job_graph.vertices for node in vertex.nodes)
+    check_source_settings(conf, [str(node.uid) for node in nodes if isinstance(node.spec, SourceSpec)])
+    return PlannedGraphs(graph, job_graph, guarantee_lines(graph))
 
 
 def execution_plan(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:

@@ -262,8 +262,8 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
         "pipeline.force-kryo": (config.enable_force_kryo,),
         "pipeline.generic-types": (config.disable_generic_types,),
         "pipeline.jars": (lambda: env.add_jars("file:///a.jar", "file:///b.jar"),),
-        "state.backend.changelog.enabled": (lambda: env.enable_changelog_state_backend(False),),
-        "state.backend.incremental": (lambda: env.set_state_backend(EmbeddedRocksDBStateBackend(False)),),
+        "state.changelog.enabled": (lambda: env.enable_changelog_state_backend(False),),
+        f"{prefix}incremental": (lambda: env.set_state_backend(EmbeddedRocksDBStateBackend(False)),),
         "state.backend.type": (lambda: env.set_state_backend(HashMapStateBackend()),),
         "task.cancellation.interval": (lambda: config.set_task_cancellation_interval(5),),
         "task.cancellation.timeout": (lambda: config.set_task_cancellation_timeout(5),),
@@ -341,6 +341,9 @@ def _run_with_python(executable: str) -> None:
 
 
 ONLY_AS_KEYS = {
+    "execution.checkpointing.create-subdir": "false",
+    "execution.checkpointing.num-retained": "5",
+    "execution.checkpointing.storage": "jobmanager",
     "execution.checkpointing.mode": "AT_LEAST_ONCE",
     "execution.state-recovery.claim-mode": "CLAIM",
     "pipeline.operator-chaining.chain-operators-with-different-max-parallelism": "false",

@@ -114,7 +114,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
     def apply(self, conf: Configuration) -> None:
         super().apply(conf)
         if self._incremental is not None:
-            accept(conf, "state.backend.incremental", str(self._incremental).lower())
+            accept(conf, "execution.checkpointing.incremental", str(self._incremental).lower())
 
 
 # -- older names, which books use (X5) ----------------------------------------------------------------

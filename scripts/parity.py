@@ -328,8 +328,8 @@ def _honoured() -> str:
 
     rows = [f"| `{n}` | {', '.join(f'`{old}`' for old in flink_settings()[n])} |" for n in sorted(HONOURED)]
     intro = (
-        "Where a setting is given under several names the newest wins, with a warning. Any other setting of Flink warns "
-        "that it has no effect, and a name that neither Flink nor Spark knows warns with the nearest known one."
+        "Where a setting is given under several names the newest wins, with a warning. Any other setting of Flink "
+        "warns that it has no effect, and a name that neither Flink nor Spark knows warns with the nearest known one."
     )
     return "\n".join(("## Settings of Flink", "", intro, "", "| Setting | Older names |\n|---|---|", *rows, ""))
 

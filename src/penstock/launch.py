@@ -55,6 +55,7 @@ __all__ = [
     "launch",
     "local_options",
     "planned",
+    "queried_tables",
     "read_frame",
     "spark_session",
     "try_spark",
@@ -317,6 +318,13 @@ def read_frame(spark: Any, folder: str, row_type: TypeInformation | None) -> Any
     from penstock.spark.tables import read_parquet
 
     return read_parquet(spark, folder, row_type)
+
+
+def queried_tables(spark: Any, query: str) -> set[str]:
+    """The tables and views that a query reads, in lower case."""
+    from penstock.spark.tables import queried_tables
+
+    return queried_tables(spark, query)
 
 
 def append_to_table(table: str, paths: Sequence[str]) -> None:

@@ -561,7 +561,7 @@ def test_a_configuration_holds_bytes_lists_and_options() -> None:
     assert conf.add_all(Configuration({"c": "2"}), "p.") is conf
     assert conf.get_string("p.c", "") == "2"
     assert copy.deepcopy(conf) == conf
-    assert str(Configuration({"a": 1})) == "{'a': '1'}"
+    assert str(Configuration({"a": 1})) == "{a=1}"
     with pytest.raises(ConfigurationError, match="Setting 'a' does not hold bytes, got '1'"):
         conf.get_bytearray("a", b"")
 

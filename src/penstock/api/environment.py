@@ -228,7 +228,7 @@ def _conformed(collection: Iterable[Any], type_info: TypeInformation) -> list[An
     items = []
     for number, item in enumerate(collection):
         try:
-            items.append(conform(type_info, item))
+            items.append(conform(type_info, item, wrap=True))
         except RecordError as error:
             raise ProgramError(f"from_collection(): item {number}: {error}") from error
     return items

@@ -250,6 +250,7 @@ def render(root: Path = ROOT) -> str:
         _modules(items, gaps),
         _listed("Not yet", "not yet", "Comes with", items, gaps),
         _listed("Never", "never", "Why", items, gaps),
+        _honoured(),
         _no_effect(),
         _differences(root),
         _beyond(load_reference(root)),
@@ -318,6 +319,19 @@ def _no_effect() -> str:
 
 def _names_of(setting: str) -> str:
     return f"`{setting}`"
+
+
+def _honoured() -> str:
+    """Flink's settings that mean here what they mean there, with the older names they are taken under."""
+    from penstock.core.compat import HONOURED
+    from penstock.core.known_settings import flink_settings
+
+    rows = [f"| `{n}` | {', '.join(f'`{old}`' for old in flink_settings()[n])} |" for n in sorted(HONOURED)]
+    intro = (
+        "Where a setting is given under several names the newest wins, with a warning. Any other setting of Flink "
+        "warns that it has no effect, and a name that neither Flink nor Spark knows warns with the nearest known one."
+    )
+    return "\n".join(("## Settings of Flink", "", intro, "", "| Setting | Older names |\n|---|---|", *rows, ""))
 
 
 def _differences(root: Path) -> str:

@@ -22,7 +22,8 @@ from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.execution_config import AUTO_UIDS, AUTO_WATERMARK_INTERVAL, OBJECT_REUSE, global_job_parameters
 from penstock.core.guarantees import Guarantee
 from penstock.core.job import JobPlan, RuntimeSettings
-from penstock.core.own_settings import refuse_unknown
+from penstock.core.known_settings import with_newest_names
+from penstock.core.own_settings import check_own_settings, check_source_settings
 from penstock.core.poison import PoisonPolicy, poison_policy
 from penstock.core.recovery import SAVEPOINT_PATH, Recovery
 from penstock.core.specs import SourceSpec
@@ -56,6 +57,7 @@ __all__ = [
     "launch",
     "local_options",
     "planned",
+    "queried_tables",
     "read_frame",
     "spark_session",
     "try_spark",
@@ -75,7 +77,6 @@ WATCHERS: list[Callable[[JobClient, JobPlan], None]] = []
 CHECKPOINT_DIR = "execution.checkpointing.dir"
 RUNTIME_MODE = "execution.runtime-mode"
 MODES = ("STREAMING", "BATCH", "AUTOMATIC")
-HOSTS = ("auto", "local", "bounded", "streaming")
 
 
 class PlannedOnly(BaseException):
@@ -126,10 +127,9 @@ def default_parallelism() -> int:
 
 def choose_host(graph: StreamGraph, conf: Configuration) -> str:
     """All sources bounded and nothing durable asked for: the bounded host; else the streaming host (P10)."""
-    refuse_unknown(conf)
+    check_own_settings(conf)
+    conf = with_newest_names(conf)
     asked = conf.get_string("penstock.host", "auto")
-    if asked not in HOSTS:
-        raise ConfigurationError(f"penstock.host must be one of {', '.join(HOSTS)}, got {asked!r}")
     if asked != "auto":
         return asked
     durable = conf.contains_key(CHECKPOINT_DIR) or conf.contains_key("execution.checkpointing.interval")
@@ -160,6 +160,8 @@ def plan_options(
     """The part of the settings that plans depend on."""
     # BATCH goes key group by key group: little of its state is in use at a time, and a page is hardly written twice
     memory = (48 if batch else 256) << 20
+    check_own_settings(conf)
+    conf = with_newest_names(conf)
     dependencies = PythonDependencies.of(conf)
     settings = RuntimeSettings(
         batch_mode=batch,
@@ -188,7 +190,7 @@ def plan_options(
 
 def local_options(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> PlanOptions:
     """What a program's settings mean to the local host when a test drives it batch by batch."""
-    refuse_unknown(conf)
+    check_own_settings(conf)
     return plan_options(conf, "local", parallelism, max_parallelism, is_batch(graph, conf))
 
 
@@ -215,6 +217,7 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
     if conf.get_boolean(PLAN_ONLY, False):
         raise PlannedOnly(planned(graph, conf, parallelism, max_parallelism))
     warn_about_settings(conf)
+    conf = with_newest_names(conf)
     host = choose_host(graph, conf)
     options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
     if options.settings.batch_mode and host == "streaming":
@@ -222,6 +225,7 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
             f"{RUNTIME_MODE} BATCH runs on the bounded host: do not set penstock.host to streaming"
         )
     plan = compile_job(graph, options)
+    check_source_settings(conf, [vertex.uid for vertex in plan.sources])
     _LOG.info(guarantees_text(graph))
     client = _start_local(plan, conf) if host == "local" else _start_listed(plan, conf, host)
     for watcher in WATCHERS:
@@ -284,7 +288,10 @@ def planned(graph: StreamGraph, conf: Configuration, parallelism: int, max_paral
     """The graphs and guarantees of a program, to be shown; runs nothing (G1, F7)."""
     host = choose_host(graph, conf)
     options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
-    return PlannedGraphs(graph, compile_job_graph(graph, options), guarantee_lines(graph))
+    job_graph = compile_job_graph(graph, options)
+    nodes = (node for vertex in job_graph.vertices for node in vertex.nodes)
+    check_source_settings(conf, [str(node.uid) for node in nodes if isinstance(node.spec, SourceSpec)])
+    return PlannedGraphs(graph, job_graph, guarantee_lines(graph))
 
 
 def execution_plan(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> str:
@@ -329,6 +336,13 @@ def read_frame(spark: Any, folder: str, row_type: TypeInformation | None) -> Any
     from penstock.spark.tables import read_parquet
 
     return read_parquet(spark, folder, row_type)
+
+
+def queried_tables(spark: Any, query: str) -> set[str]:
+    """The tables and views that a query reads, in lower case."""
+    from penstock.spark.tables import queried_tables
+
+    return queried_tables(spark, query)
 
 
 def append_to_table(table: str, paths: Sequence[str]) -> None:

@@ -262,8 +262,8 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
         "pipeline.force-kryo": (config.enable_force_kryo,),
         "pipeline.generic-types": (config.disable_generic_types,),
         "pipeline.jars": (lambda: env.add_jars("file:///a.jar", "file:///b.jar"),),
-        "state.backend.changelog.enabled": (lambda: env.enable_changelog_state_backend(False),),
-        "state.backend.incremental": (lambda: env.set_state_backend(EmbeddedRocksDBStateBackend(False)),),
+        "state.changelog.enabled": (lambda: env.enable_changelog_state_backend(False),),
+        f"{prefix}incremental": (lambda: env.set_state_backend(EmbeddedRocksDBStateBackend(False)),),
         "state.backend.type": (lambda: env.set_state_backend(HashMapStateBackend()),),
         "task.cancellation.interval": (lambda: config.set_task_cancellation_interval(5),),
         "task.cancellation.timeout": (lambda: config.set_task_cancellation_timeout(5),),
@@ -341,6 +341,9 @@ def _run_with_python(executable: str) -> None:
 
 
 ONLY_AS_KEYS = {
+    "execution.checkpointing.create-subdir": "false",
+    "execution.checkpointing.num-retained": "5",
+    "execution.checkpointing.storage": "jobmanager",
     "execution.checkpointing.mode": "AT_LEAST_ONCE",
     "execution.state-recovery.claim-mode": "CLAIM",
     "pipeline.operator-chaining.chain-operators-with-different-max-parallelism": "false",
@@ -558,7 +561,7 @@ def test_a_configuration_holds_bytes_lists_and_options() -> None:
     assert conf.add_all(Configuration({"c": "2"}), "p.") is conf
     assert conf.get_string("p.c", "") == "2"
     assert copy.deepcopy(conf) == conf
-    assert str(Configuration({"a": 1})) == "{'a': '1'}"
+    assert str(Configuration({"a": 1})) == "{a=1}"
     with pytest.raises(ConfigurationError, match="Setting 'a' does not hold bytes, got '1'"):
         conf.get_bytearray("a", b"")
 

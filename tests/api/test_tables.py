@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from penstock.api.table import _FIRST_WORD
 from penstock.common import Configuration
 from penstock.connectors.data_frame import DataFrameSource
 from penstock.core.errors import ProgramError
@@ -97,12 +98,25 @@ def test_a_stream_may_feed_a_table_and_a_sink() -> None:
     assert len(env.get_stream_graph().nodes) == 2
 
 
-@pytest.mark.parametrize("statement", ["", "DROP TABLE t", "INSERT INTO t VALUES (1)"])
+@pytest.mark.parametrize(
+    "statement", ["", "-- SELECT", "/* SELECT */", "( )", "DROP TABLE t", "INSERT INTO t VALUES (1)"]
+)
 def test_statements_that_are_no_queries_are_refused(statement: str) -> None:
     """P9"""
     _, tables, _ = table_environment()
     with pytest.raises(ProgramError, match=r"execute_sql\(\) runs queries \(SELECT, WITH, VALUES\), got"):
         tables.execute_sql(statement)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["select 1", "-- all of it\nSELECT 1", "/* a\n b */ (SELECT 1)", "  values (1)", "WITH t AS (SELECT 1) SELECT"],
+)
+def test_a_query_may_begin_with_comments_and_parentheses(statement: str) -> None:
+    """P13"""
+    found = _FIRST_WORD.match(statement)
+    assert found is not None
+    assert found[1].upper() in ("SELECT", "WITH", "VALUES")
 
 
 def test_names_of_views() -> None:
@@ -113,7 +127,9 @@ def test_names_of_views() -> None:
     tables.create_temporary_view("people", stream)
     with pytest.raises(ProgramError, match=r"there is a view 'people' already: drop it first"):
         tables.create_temporary_view("people", stream)
-    assert tables.drop_temporary_view("people")
+    with pytest.raises(ProgramError, match=r"there is a view 'people' already: drop it first"):
+        tables.create_temporary_view("PEOPLE", stream)  # one name in queries
+    assert tables.drop_temporary_view("People")
     assert not tables.drop_temporary_view("people")
     tables.create_temporary_view("people", stream)
 

@@ -267,7 +267,30 @@ def test_a_syntax_error_shows_its_line_and_no_stack(tmp_path: Path) -> None:
             "import penstock.no_such",
             "There is no module penstock.no_such. The guide's chapter 'Coming from PyFlink'",
         ),
-        ("from penstock.datastream import TimeCharacteristic", "says which names are not there, and why."),
+        (
+            "from penstock.datastream import TimeCharacteristic",
+            "no TimeCharacteristic and neither has penstock.datastream: a WatermarkStrategy gives a stream event time",
+        ),
+        (
+            "from penstock.datastream.async_retry_strategies import AsyncRetryStrategy",
+            "no AsyncRetryStrategy in penstock.datastream.async_retry_strategies: import it from penstock.datastream",
+        ),
+        (
+            "from penstock.datastream import Row",
+            "There is no Row in penstock.datastream: import it from penstock.common",
+        ),
+        (
+            "from penstock.common import AsyncRetryStrategies",  # alike are RestartStrategies and, more so, another's
+            "no such name in penstock.common: did you mean 'AsyncRetryStrategy' of penstock.datastream? The guide's",
+        ),
+        (
+            "from penstock.datastream import TumblingEventTimeWindows",
+            "in penstock.datastream: import it from penstock.datastream.window",
+        ),
+        (
+            "from penstock.datastream import SlidingWindows",  # was: FailedWindow
+            "There is no such name in penstock.datastream. The guide's chapter 'Coming from PyFlink' says which names",
+        ),
         (
             "from penstock.datastream import MapFuncton",
             "no such name in penstock.datastream: did you mean 'MapFunction'? The",

@@ -114,8 +114,8 @@ def test_limits_are_set_for_all_sources_or_for_one() -> None:
     ("conf", "message"),
     [
         ({"penstock.batch.max-records.c": 7}, r"max-records\.c names no source of the job: its sources .* uids a, b"),
-        ({"penstock.batch.max-bytes": 0}, r"penstock\.batch\.max-bytes must be positive, got 0"),
-        ({"penstock.batch.target-ms": -5}, r"target-ms must not be negative|duration"),
+        ({"penstock.batch.max-bytes": 0}, r"penstock\.batch\.max-bytes must be a whole number of at least 1, got '0'"),
+        ({"penstock.batch.target-ms": -5}, r"target-ms must be a duration like .*, got '-5'"),
     ],
 )
 def test_wrong_limits_are_refused(conf: dict[str, Any], message: str) -> None:

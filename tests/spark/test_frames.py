@@ -11,7 +11,8 @@ from penstock.common import Configuration, Row, Types, WatermarkStrategy
 from penstock.core.errors import ProgramError
 from penstock.datastream import KeyedProcessFunction, ProcessFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
-from penstock.table import SparkTableSink, StreamTableEnvironment
+from penstock.launch import queried_tables
+from penstock.table import SparkTableSink, StreamTableEnvironment, Table
 
 pytestmark = pytest.mark.spark
 
@@ -180,6 +181,47 @@ def test_sql_between_two_streams(env: StreamExecutionEnvironment) -> None:
     tables.create_temporary_view("sums", sums)
     (row,) = tables.execute_sql("SELECT max(total) m FROM sums").collect()
     assert row == Row(m=6)
+
+
+@pytest.mark.parametrize(
+    ("query", "read"),
+    [
+        ("select name from people", {"people"}),
+        ("select name as e, 'from e' from PEOPLE -- e\n where name <> 'e' /* join e */", {"people"}),
+        ("select e.name from `people` e", {"people"}),
+        ("select 'it''s e', \"e\" from people", {"people"}),
+        ("select e.name from people join E on e.name = people.name", {"people", "e"}),
+        ("select name from people where name in (select name from e)", {"people", "e"}),
+        ("select (select max(name) from e) from people", {"people", "e"}),
+        ("select name from people where exists (select 1 from e)", {"people", "e"}),
+        ("with e as (select * from people) select name from e", {"people"}),
+        ("with x as (select * from e), y as (select * from x) select * from y, people", {"e", "people"}),
+        ("select * from (select name from people) t order by (select count(*) from e)", {"people", "e"}),
+        ("select 1", set()),
+    ],
+)
+def test_a_query_runs_the_streams_of_the_views_that_it_reads_and_no_other(
+    env: StreamExecutionEnvironment, query: str, read: set[str]
+) -> None:
+    """P13: names are names of tables as Spark's SQL reads them, not texts that occur in the query."""
+    assert queried_tables(env.get_spark_session(), query) == read
+    tables = StreamTableEnvironment.create(env)
+    ran: list[str] = []
+    for name in ("people", "e"):
+        tables.create_temporary_view(name, _Noted(tables, name, ran))
+    tables.sql_query(query).to_data_frame().collect()
+    assert set(ran) == read
+
+
+class _Noted(Table):
+    """A table of one person that notes when it is needed."""
+
+    def __init__(self, tables: StreamTableEnvironment, name: str, ran: list[str]) -> None:
+        self._name, self._ran, self._tables = name, ran, tables
+
+    def to_data_frame(self) -> Any:
+        self._ran.append(self._name)
+        return self._tables._session().sql("select 'a' name, 1 age")
 
 
 @pytest.mark.parametrize("host", ["bounded", "streaming"])

@@ -392,8 +392,22 @@ class DataStream(_Named, Generic[T]):
         return DataStream(self._env, (Feed(self._env._draft(name, spec, self._feeds)),))
 
 
+_PARTITIONING: dict[type[Exchange], str] = {Custom: "partition_custom", Global: "global_"}
+"""Calls that are not named as their exchange is."""
+
+
 class KeyedStream(DataStream[T]):
     """A stream partitioned by key: operators on it have state and timers per key."""
+
+    def _exchanged(self, exchange: Exchange) -> tuple[Feed, ...]:
+        """A key's records are where its state is, so that nothing but another `key_by` may send them elsewhere."""
+        if not isinstance(exchange, Hash):
+            call = _PARTITIONING.get(type(exchange), type(exchange).__name__.lower())
+            raise ProgramError(
+                f"{call}() cannot override the partitioning of a stream that was keyed after "
+                f"'{self._feeds[0].source.name}': call it before key_by(), or on the result of an operator"
+            )
+        return super()._exchanged(exchange)
 
     def process(  # type: ignore[override]
         self, func: KeyedProcessFunction, output_type: TypeInformation | None = None

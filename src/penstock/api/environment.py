@@ -174,7 +174,7 @@ class StreamExecutionEnvironment(Settings):
         nodes, edges = freeze(d for d in self._drafts if not any(d is tabled for tabled in self._tabled))
         if clear:
             self._drafts = []
-        return StreamGraph(job_name or "Penstock Job", nodes, edges)
+        return StreamGraph(job_name or self._said.get_string("pipeline.name", "Penstock Job"), nodes, edges)
 
     def get_execution_plan(self) -> str:
         """The program as Flink's JSON: its operators, and how they are fed; runs nothing."""
@@ -233,7 +233,7 @@ def _conformed(collection: Iterable[Any], type_info: TypeInformation) -> list[An
     items = []
     for number, item in enumerate(collection):
         try:
-            items.append(conform(type_info, item))
+            items.append(conform(type_info, item, wrap=True))
         except RecordError as error:
             raise ProgramError(f"from_collection(): item {number}: {error}") from error
     return items

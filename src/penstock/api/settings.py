@@ -11,6 +11,7 @@ from penstock.core.dependencies import ARCHIVES, EXECUTABLE, FILES, REQUIREMENTS
 from penstock.core.errors import ProgramError
 from penstock.core.execution_config import ExecutionConfig
 from penstock.core.execution_mode import RUNTIME_MODE, RuntimeExecutionMode
+from penstock.core.known_settings import with_newest_names
 from penstock.core.recovery import SAVEPOINT_DIR
 from penstock.core.restart_strategies import RestartStrategyConfiguration
 from penstock.core.slots import SlotSharingGroup
@@ -19,7 +20,7 @@ from penstock.core.state_backend import StateBackend
 __all__ = ["Settings"]
 
 _BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
-_CHANGELOG = "state.backend.changelog.enabled"
+_CHANGELOG = "state.changelog.enabled"
 
 
 class Settings:
@@ -27,6 +28,11 @@ class Settings:
 
     _configuration: Configuration
     _default_parallelism: int | None = None
+
+    @property
+    def _said(self) -> Configuration:
+        """What the configuration says now, under the newest names."""
+        return with_newest_names(self._configuration)
 
     def get_config(self) -> ExecutionConfig:
         """A view of this environment's settings."""
@@ -47,7 +53,7 @@ class Settings:
         return self._set_positive("parallelism.default", parallelism)
 
     def get_parallelism(self) -> int:
-        return self._configuration.get_integer("parallelism.default", self.get_default_local_parallelism())
+        return self._said.get_integer("parallelism.default", self.get_default_local_parallelism())
 
     def get_default_local_parallelism(self) -> int:
         """What holds where nobody says anything: the cores of this machine."""
@@ -67,7 +73,7 @@ class Settings:
         return self._set_positive("pipeline.max-parallelism", max_parallelism)
 
     def get_max_parallelism(self) -> int:
-        return self._configuration.get_integer("pipeline.max-parallelism", 128)
+        return self._said.get_integer("pipeline.max-parallelism", 128)
 
     def _set_positive(self, key: str, value: int) -> Self:
         if not isinstance(value, int) or value < 1:
@@ -89,19 +95,19 @@ class Settings:
         return self
 
     def is_chaining_enabled(self) -> bool:
-        return self._configuration.get_boolean("pipeline.operator-chaining.enabled", True)
+        return self._said.get_boolean("pipeline.operator-chaining.enabled", True)
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
         key = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
-        return self._configuration.get_boolean(key, True)
+        return self._said.get_boolean(key, True)
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
         accept(self._configuration, _BUFFER_TIMEOUT, str(timeout_millis))
         return self
 
     def get_buffer_timeout(self) -> int:
-        text = self._configuration.get_string(_BUFFER_TIMEOUT, "100")
-        return -1 if text == "-1" else self._configuration.get_duration_ms(_BUFFER_TIMEOUT, 100)
+        text = self._said.get_string(_BUFFER_TIMEOUT, "100")
+        return -1 if text == "-1" else self._said.get_duration_ms(_BUFFER_TIMEOUT, 100)
 
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> Self:
         if not isinstance(slot_sharing_group, SlotSharingGroup):
@@ -145,8 +151,8 @@ class Settings:
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
         """None if nobody has said."""
-        said = self._configuration.contains_key(_CHANGELOG)
-        return self._configuration.get_boolean(_CHANGELOG, False) if said else None
+        said = self._said.contains_key(_CHANGELOG)
+        return self._said.get_boolean(_CHANGELOG, False) if said else None
 
     def set_default_savepoint_directory(self, directory: str) -> Self:
         """Where `JobClient.trigger_savepoint` makes its folders if it is given none."""
@@ -154,7 +160,7 @@ class Settings:
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
-        return self._configuration.get_string(SAVEPOINT_DIR, "") or None
+        return self._said.get_string(SAVEPOINT_DIR, "") or None
 
     def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> Self:
         """What happens after a failure (F3). PyFlink 1 has it; in PyFlink 2 the configuration says it."""
@@ -203,5 +209,5 @@ class Settings:
         self._add_list("pipeline.classpaths", classpaths)
 
     def _add_list(self, key: str, items: tuple[str, ...]) -> None:
-        before = Configuration.parse_list_value(self._configuration.get_string(key, ""))
+        before = Configuration.parse_list_value(self._said.get_string(key, ""))
         accept(self._configuration, key, str([*before, *items]))

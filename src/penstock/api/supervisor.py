@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from penstock.core.checkpointing import CHECKPOINT_DIR
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
+from penstock.core.known_settings import with_newest_names
 from penstock.core.restart import RestartStrategy, restart_strategy
 
-__all__ = ["Supervisor", "supervisor"]
+__all__ = ["Supervisor", "names_checkpoint", "supervisor"]
 
 FINISHED, INTERRUPTED = 0, 130
 SETTLED_MS = 60_000
@@ -84,3 +86,8 @@ def supervisor(drive: Callable[[], int], conf: Configuration, seed: str, say: Ca
 
 def _ended(code: int) -> str:
     return f"The driver was ended by signal {-code}" if code < 0 else f"The driver failed (exit code {code})"
+
+
+def names_checkpoint(conf: Configuration) -> bool:
+    """Whether the settings say where the job's checkpoint is, so that the next driver can go on from it."""
+    return with_newest_names(conf).contains_key(CHECKPOINT_DIR)

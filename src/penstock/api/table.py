@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,9 @@ from penstock.core.row import Row
 from penstock.core.types import TypeInformation
 
 __all__ = ["StreamTableEnvironment", "Table", "TableResult"]
+
+_FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*(\w+)", re.DOTALL)
+"""The first word of a statement, after blanks, comments and parentheses."""
 
 
 class Table:
@@ -89,9 +93,12 @@ class _Query:
         self._query, self._views = query, dict(views)
 
     def frame(self, t_env: StreamTableEnvironment) -> Any:
+        from penstock.launch import queried_tables
+
         spark = t_env._session()
+        wanted = queried_tables(spark, self._query)
         for name, table in self._views.items():
-            if name.lower() in self._query.lower():
+            if name.lower() in wanted:
                 table.to_data_frame().createOrReplaceTempView(name)
         return spark.sql(self._query)
 
@@ -137,16 +144,18 @@ class StreamTableEnvironment:
         """Give a table or stream a name for use in queries."""
         if not view_path.isidentifier():
             raise ProgramError(f"create_temporary_view(): {view_path!r} is no name: letters, digits and _ only")
-        if view_path in self._views:
-            raise ProgramError(f"create_temporary_view(): there is a view {view_path!r} already: drop it first")
+        there = next((name for name in self._views if name.lower() == view_path.lower()), None)
+        if there is not None:
+            raise ProgramError(f"create_temporary_view(): there is a view {there!r} already: drop it first")
         stream = isinstance(table_or_data_stream, DataStream)
         self._views[view_path] = (
             self.from_data_stream(table_or_data_stream, schema) if stream else table_or_data_stream  # type: ignore[arg-type,assignment]
         )
 
     def drop_temporary_view(self, view_path: str) -> bool:
-        """Forget a name; whether there was one."""
-        return self._views.pop(view_path, None) is not None
+        """Forget a name; whether there was one. Case does not matter, as in queries."""
+        there = next((name for name in self._views if name.lower() == view_path.lower()), view_path)
+        return self._views.pop(there, None) is not None
 
     def sql_query(self, query: str) -> Table:
         """A query over views, in Spark's SQL; runs when its result is needed."""
@@ -154,8 +163,8 @@ class StreamTableEnvironment:
 
     def execute_sql(self, stmt: str) -> TableResult:
         """Run a query now."""
-        words = stmt.split(None, 1)
-        if not words or words[0].upper() not in ("SELECT", "WITH", "VALUES"):
+        first = _FIRST_WORD.match(stmt)
+        if first is None or first[1].upper() not in ("SELECT", "WITH", "VALUES"):
             raise ProgramError(
                 f"execute_sql() runs queries (SELECT, WITH, VALUES), got {stmt[:60]!r}: create views with "
                 "create_temporary_view(), write results with a sink"

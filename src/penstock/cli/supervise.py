@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from penstock.api.supervisor import Supervisor, supervisor
+from penstock.api.supervisor import Supervisor, names_checkpoint, supervisor
 
 __all__ = ["supervise_option", "supervised"]
 
@@ -39,7 +39,7 @@ def supervised(job: str, args: Sequence[str], progress: bool | None = None, plai
     shown += ["--plain"] if plain else []
     drivers = _Drivers([sys.executable, "-m", "penstock.cli", "run", *shown, job, "--", *args])
     conf = base_configuration()
-    if not conf.contains_key("execution.checkpointing.dir"):
+    if not names_checkpoint(conf):
         _say("--supervise without --checkpoint: unless the program names one, a driver that is restarted starts over")
     watch = supervisor(drivers.run, conf, job, _say)
     with _signals(watch, drivers) as seen:

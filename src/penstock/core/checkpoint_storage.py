@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 
 from penstock.core.compat import warn_once
 from penstock.core.config import Configuration
 
-__all__ = ["CheckpointStorage", "FileSystemCheckpointStorage", "JobManagerCheckpointStorage"]
+__all__ = ["CheckpointStorage", "FileSystemCheckpointStorage", "JobManagerCheckpointStorage", "flink_path"]
 
 _DIR = "execution.checkpointing.dir"
+
+
+def flink_path(path: str) -> str:
+    """A path as Flink writes it: no slash at the end, none doubled, and none for an authority that is not there.
+
+    >>> flink_path("hdfs://host:9000//data/"), flink_path("file:///data/"), flink_path("/data//c/"), flink_path("/")
+    ('hdfs://host:9000/data', 'file:/data', '/data/c', '/')
+    """
+    found = _PATH.fullmatch(path)
+    assert found is not None, "every text matches"
+    scheme, authority, rest = found["scheme"] or "", found["authority"] or "", re.sub("/+", "/", found["rest"])
+    whole = rest.rstrip("/") or rest[:1]
+    return f"{scheme}//{authority}{whole}" if authority else f"{scheme}{whole}"
+
+
+_PATH = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*:)?(?://(?P<authority>[^/]*))?(?P<rest>.*)", re.DOTALL)
 
 
 class CheckpointStorage(ABC):
@@ -36,7 +53,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
             warn_once("CheckpointStorage.max_state_size")
 
     def get_checkpoint_path(self) -> str | None:
-        return self._path
+        return self._path and flink_path(self._path)
 
     def get_max_state_size(self) -> int:
         return self._max_state_size
@@ -78,7 +95,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
             warn_once("CheckpointStorage.write_buffer_size")
 
     def get_checkpoint_path(self) -> str:
-        return self._path
+        return flink_path(self._path)
 
     def get_savepoint_path(self) -> str | None:
         return None

@@ -8,6 +8,7 @@ from penstock.core.checkpoint_storage import CheckpointStorage, FileSystemCheckp
 from penstock.core.compat import accept
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
+from penstock.core.known_settings import with_newest_names
 from penstock.core.time import Duration
 
 __all__ = ["CHECKPOINT_DIR", "CheckpointConfig", "CheckpointingMode", "ExternalizedCheckpointRetention"]
@@ -43,6 +44,11 @@ class CheckpointConfig:
     def __init__(self, configuration: Configuration) -> None:
         self._conf = configuration
 
+    @property
+    def _said(self) -> Configuration:
+        """What the configuration says now, under the newest names."""
+        return with_newest_names(self._conf)
+
     # -- settings with an effect ------------------------------------------------------------------
 
     def is_checkpointing_enabled(self) -> bool:
@@ -50,7 +56,7 @@ class CheckpointConfig:
 
     def get_checkpoint_interval(self) -> int:
         """Milliseconds; -1 if checkpoints are not asked for."""
-        return self._conf.get_duration_ms(f"{_PREFIX}interval", -1)
+        return self._said.get_duration_ms(f"{_PREFIX}interval", -1)
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
         """Ask for durability at least that often. Every micro-batch is a checkpoint, so it is met (F2)."""
@@ -75,25 +81,25 @@ class CheckpointConfig:
     # -- settings without one ---------------------------------------------------------------------
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        return CheckpointingMode[self._conf.get_string(f"{_PREFIX}mode", "EXACTLY_ONCE").upper()]
+        return CheckpointingMode[self._said.get_string(f"{_PREFIX}mode", "EXACTLY_ONCE").upper()]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
         return self._accept("mode", checkpointing_mode.name)
 
     def get_checkpoint_timeout(self) -> int:
-        return self._conf.get_duration_ms(f"{_PREFIX}timeout", 600_000)
+        return self._said.get_duration_ms(f"{_PREFIX}timeout", 600_000)
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
         return self._accept("timeout", str(checkpoint_timeout))
 
     def get_min_pause_between_checkpoints(self) -> int:
-        return self._conf.get_duration_ms(f"{_PREFIX}min-pause", 0)
+        return self._said.get_duration_ms(f"{_PREFIX}min-pause", 0)
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> CheckpointConfig:
         return self._accept("min-pause", str(min_pause_between_checkpoints))
 
     def get_max_concurrent_checkpoints(self) -> int:
-        return self._conf.get_integer(f"{_PREFIX}max-concurrent-checkpoints", 1)
+        return self._said.get_integer(f"{_PREFIX}max-concurrent-checkpoints", 1)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
         return self._accept("max-concurrent-checkpoints", str(max_concurrent_checkpoints))
@@ -105,7 +111,7 @@ class CheckpointConfig:
         return self.set_tolerable_checkpoint_failure_number(0 if fail_on_checkpointing_errors else _UNLIMITED)
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
-        return self._conf.get_integer(f"{_PREFIX}tolerable-failed-checkpoints", 0)
+        return self._said.get_integer(f"{_PREFIX}tolerable-failed-checkpoints", 0)
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> CheckpointConfig:
         return self._accept("tolerable-failed-checkpoints", str(tolerable_checkpoint_failure_number))
@@ -122,11 +128,11 @@ class CheckpointConfig:
         )
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
-        name = self._conf.get_string(f"{_PREFIX}externalized-checkpoint-retention", "NO_EXTERNALIZED_CHECKPOINTS")
+        name = self._said.get_string(f"{_PREFIX}externalized-checkpoint-retention", "NO_EXTERNALIZED_CHECKPOINTS")
         return ExternalizedCheckpointRetention[name.upper()]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        return self._conf.get_boolean(f"{_PREFIX}unaligned.enabled", False)
+        return self._said.get_boolean(f"{_PREFIX}unaligned.enabled", False)
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
         return self._accept("unaligned.enabled", str(bool(enabled)).lower())
@@ -138,7 +144,7 @@ class CheckpointConfig:
         return self._accept("aligned-checkpoint-timeout", str(alignment_timeout))
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
-        return Duration.of_millis(self._conf.get_duration_ms(f"{_PREFIX}aligned-checkpoint-timeout", 0))
+        return Duration.of_millis(self._said.get_duration_ms(f"{_PREFIX}aligned-checkpoint-timeout", 0))
 
     def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
         return self.set_aligned_checkpoint_timeout(alignment_timeout)
@@ -150,7 +156,7 @@ class CheckpointConfig:
         return self._accept("unaligned.forced", str(bool(force_unaligned_checkpoints)).lower())
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        return self._conf.get_boolean(f"{_PREFIX}unaligned.forced", False)
+        return self._said.get_boolean(f"{_PREFIX}unaligned.forced", False)
 
     def _accept(self, key: str, value: str) -> CheckpointConfig:
         accept(self._conf, f"{_PREFIX}{key}", value)

@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
 from penstock.core.config import Configuration
+from penstock.core.known_settings import flink_settings, nearest_known, newest_name, outdated, with_newest_names
 
-__all__ = ["NO_EFFECT", "CompatibilityWarning", "accept", "forget_warnings", "warn_about_settings", "warn_once"]
+__all__ = [
+    "HONOURED",
+    "NO_EFFECT",
+    "CompatibilityWarning",
+    "accept",
+    "forget_warnings",
+    "warn_about_settings",
+    "warn_once",
+]
 
 _MICRO_BATCH = "a micro-batch is a checkpoint"
 _KRYO = "records are pickled; there are no JVM serializers"
@@ -26,17 +36,48 @@ _DECIMALS = "a decimal column has 38 digits, 18 of them after the point"
 _FRACTION = "a column of times or timestamps has microseconds"
 _PROCESSES = "it is about Flink's own processes; Spark's are set with spark.*"
 
+_NO_USE = "it is a setting of Flink that Penstock has no use for"
+
+HONOURED = frozenset(
+    {
+        "execution.checkpointing.dir",
+        "execution.checkpointing.interval",
+        "execution.checkpointing.savepoint-dir",
+        "execution.runtime-mode",
+        "execution.state-recovery.ignore-unclaimed-state",
+        "execution.state-recovery.path",
+        "parallelism.default",
+        "pipeline.auto-generate-uids",
+        "pipeline.auto-watermark-interval",
+        "pipeline.global-job-parameters",
+        "pipeline.max-parallelism",
+        "pipeline.name",
+        "pipeline.object-reuse",
+        "pipeline.operator-chaining.enabled",
+        "python.archives",
+        "python.executable",
+        "python.files",
+        "python.requirements",
+        *(name for name in flink_settings() if name.startswith("restart-strategy.")),
+    }
+)
+"""Settings of Flink that mean here what they mean there, under their newest names; older names are taken too."""
+
 NO_EFFECT: dict[str, str] = {
     # of the configuration
     "execution.buffer-timeout.interval": "chunks are sent when they are full and at the end of a micro-batch",
     "execution.checkpointing.aligned-checkpoint-timeout": f"{_MICRO_BATCH}: there are no barriers to align",
+    "execution.checkpointing.create-subdir": "the folder of the checkpoint is the job's own",
     "execution.checkpointing.externalized-checkpoint-retention": (
         "a checkpoint folder is the user's: it is always kept, and removed by nobody but the user"
     ),
+    "execution.checkpointing.incremental": "checkpoints are always incremental",
     "execution.checkpointing.max-concurrent-checkpoints": f"{_MICRO_BATCH}, and they run one after the other",
     "execution.checkpointing.min-pause": f"{_MICRO_BATCH}: it costs no time of its own",
     "execution.checkpointing.mode": "AT_LEAST_ONCE is met by the exactly-once that every checkpoint gives (F1)",
+    "execution.checkpointing.num-retained": "spark.sql.streaming.minBatchesToRetain says how many batches are kept",
     "execution.checkpointing.snapshot-compression": "the state store's files have a compression of their own",
+    "execution.checkpointing.storage": "checkpoints are files: execution.checkpointing.dir says where",
     "execution.checkpointing.timeout": f"{_MICRO_BATCH}: it takes as long as the batch",
     "execution.checkpointing.tolerable-failed-checkpoints": (
         f"{_MICRO_BATCH}: a failed one is replayed as the restart strategy says"
@@ -54,9 +95,8 @@ NO_EFFECT: dict[str, str] = {
     "pipeline.operator-chaining.chain-operators-with-different-max-parallelism": (
         "the maximum parallelism is the job's, so operators never differ in it"
     ),
-    "state.backend.changelog.enabled": "the state store writes changelogs already",
     "state.backend.type": "there is one backend: a cache in memory before Spark's RocksDB store",
-    "state.backend.incremental": "checkpoints are always incremental",
+    "state.changelog.enabled": "the state store writes changelogs already",
     "task.cancellation.interval": "a job is stopped between two batches",
     "task.cancellation.timeout": "a job is stopped between two batches",
     "cluster.*": _PROCESSES,
@@ -128,9 +168,11 @@ _ANYWAY = {
     "pipeline.force-avro": "false",
     "pipeline.force-kryo": "false",
     "pipeline.generic-types": "true",
-    "state.backend.changelog.enabled": "true",
-    "state.backend.incremental": "true",
+    "execution.checkpointing.incremental": "true",
+    "execution.checkpointing.num-retained": "1",
+    "execution.checkpointing.storage": "filesystem",
     "state.backend.type": "rocksdb",
+    "state.changelog.enabled": "true",
 }
 """Values that ask for what happens anyway: no reason to warn."""
 
@@ -152,10 +194,13 @@ def warn_once(setting: str) -> None:
     >>> [str(w.message) for w in seen]
     ['DataStream.set_uid_hash has no effect: state is matched by uid alone: give the operator its old uid']
     """
-    reason = NO_EFFECT[setting]
-    if setting not in _warned:
-        _warned.add(setting)
-        warnings.warn(f"{setting} has no effect: {reason}", CompatibilityWarning, stacklevel=_level_of_program())
+    _say_once(f"{setting} has no effect: {NO_EFFECT[setting]}")
+
+
+def _say_once(message: str) -> None:
+    if message not in _warned:
+        _warned.add(message)
+        warnings.warn(message, CompatibilityWarning, stacklevel=_level_of_program())
 
 
 def _level_of_program() -> int:
@@ -174,11 +219,34 @@ def accept(conf: Configuration, key: str, value: str) -> None:
 
 
 def warn_about_settings(conf: Configuration) -> None:
-    """The same for what a configuration already holds."""
-    for key, value in sorted(conf.to_dict().items()):
-        setting = next((name for name in NO_EFFECT if fnmatchcase(key, name)), None)
-        if setting is not None and _ANYWAY.get(key) != value:
-            warn_once(setting)
+    """Say of every setting in a configuration that does nothing why, and of a misspelt one what may be meant."""
+    for older, holds in outdated(conf):
+        _say_once(f"{older} has no effect: {holds}, its newer name, is set as well and holds")
+    given = conf.to_dict()
+    for key, value in sorted(with_newest_names(conf).to_dict().items()):
+        if newest_name(key) == key:
+            _warn_about(key, value, _as_given(key, given))
+
+
+def _as_given(key: str, given: Mapping[str, str]) -> str:
+    """The name under which a program gave a setting, with the newest one where it is another."""
+    older = next((old for old in flink_settings().get(key, ()) if key not in given and old in given), None)
+    return f"{older} (now {key})" if older else key
+
+
+def _warn_about(key: str, value: str, name: str) -> None:
+    setting = next((pattern for pattern in NO_EFFECT if fnmatchcase(key, pattern)), None)
+    if setting is not None:
+        if _ANYWAY.get(key) != value:
+            _say_once(f"{name if setting == key else setting} has no effect: {NO_EFFECT[setting]}")
+    elif key in flink_settings():
+        if key not in HONOURED:
+            _say_once(f"{name} has no effect: {_NO_USE}")
+    elif (near := nearest_known(key)) is not None:
+        owner = "Spark" if key.startswith("spark.") else "Flink"
+        _say_once(
+            f"{key} is not a setting of {owner}" + (f": did you mean '{near}'?" if near else " and has no effect")
+        )
 
 
 def forget_warnings() -> None:

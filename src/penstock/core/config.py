@@ -28,8 +28,9 @@ class Configuration:
 
     def __init__(self, other: Configuration | Mapping[str, Any] | None = None) -> None:
         self._data: dict[str, str] = {}
+        self._typed: dict[str, int | float | bool | bytearray] = {}
         if isinstance(other, Configuration):
-            self._data.update(other._data)
+            self.add_all(other)
         elif other is not None:
             self._data.update({k: _text(v) for k, v in other.items()})
 
@@ -58,29 +59,38 @@ class Configuration:
 
     def set_string(self, key: str, value: str) -> Configuration:
         self._data[key] = value
+        self._typed.pop(key, None)
         return self
 
     def set_integer(self, key: str, value: int) -> Configuration:
-        return self.set_string(key, str(value))
+        return self._set_typed(key, str(value), value)
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
-        return self.set_string(key, _text(value))
+        return self._set_typed(key, _text(value), value)
 
     def set_float(self, key: str, value: float) -> Configuration:
-        return self.set_string(key, str(float(value)))
+        return self._set_typed(key, str(float(value)), float(value))
 
     def set_bytearray(self, key: str, value: bytes | bytearray) -> Configuration:
         """Bytes are kept as base64 text."""
-        return self.set_string(key, base64.b64encode(value).decode())
+        return self._set_typed(key, base64.b64encode(value).decode(), bytearray(value))
+
+    def _set_typed(self, key: str, text: str, value: int | float | bool | bytearray) -> Configuration:
+        """Settings are texts; `add_all_to_dict` alone gives values back as they were set."""
+        self.set_string(key, text)._typed[key] = value
+        return self
 
     def set(self, option: ConfigOption[T], value: T) -> Configuration:
         return self.set_string(option.key, _text(value))
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
-        self._data.update({(prefix or "") + k: v for k, v in other._data.items()})
+        for key, text in other._data.items():
+            self.set_string((prefix or "") + key, text)
+        self._typed.update({(prefix or "") + key: value for key, value in other._typed.items()})
         return self
 
     def remove_config(self, key: str) -> bool:
+        self._typed.pop(key, None)
         return self._data.pop(key, None) is not None
 
     # -- reading ----------------------------------------------------------------------------------
@@ -140,7 +150,13 @@ class Configuration:
         return set(self._data)
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
-        target_dict.update(self._data)
+        """Settings as they were set: what `set_integer` was given is an int, `set_bytearray` a bytearray.
+
+        >>> Configuration().set_integer("n", 1).set_string("s", "1").add_all_to_dict(found := {})
+        >>> found
+        {'n': 1, 's': '1'}
+        """
+        target_dict.update({**self._data, **self._typed})
 
     def to_dict(self) -> dict[str, str]:
         return dict(self._data)
@@ -155,7 +171,8 @@ class Configuration:
         return hash(frozenset(self._data.items()))
 
     def __str__(self) -> str:
-        return str(self._data)
+        """As PyFlink shows it: `{key=value, key=value}`."""
+        return f"{{{', '.join(f'{key}={value}' for key, value in self._data.items())}}}"
 
     def __repr__(self) -> str:
         return f"Configuration({self._data})"

@@ -13,20 +13,22 @@ from penstock.core.types import TypeInformation
 __all__ = ["conform"]
 
 
-def conform(info: TypeInformation, value: Any) -> Any:
+def conform(info: TypeInformation, value: Any, wrap: bool = False) -> Any:
     """`value` in the form that a stream of type `info` carries; refused if it cannot have it.
+
+    `wrap`: a whole number that is too long keeps its last bits, as in PyFlink's `from_collection`.
 
     >>> from penstock.core.types import Types
     >>> conform(Types.ROW_NAMED(["name", "tags"], [Types.STRING(), Types.LIST(Types.INT())]), ("a", (1, 2)))
     Row(name='a', tags=[1, 2])
     """
     rule = _RULES.get(info.name)
-    return value if value is None or rule is None else rule(info, value)
+    return value if value is None or rule is None else rule(info, value, wrap)
 
 
-def _row(info: TypeInformation, value: Any) -> Row:
+def _row(info: TypeInformation, value: Any, wrap: bool) -> Row:
     names = info.field_names
-    values = [conform(t, v) for t, v in zip(info.params, _fields(info, value), strict=True)]
+    values = [conform(t, v, wrap) for t, v in zip(info.params, _fields(info, value), strict=True)]
     row = Row(*values)
     row.set_field_names(list(names))
     if isinstance(value, Row):
@@ -47,10 +49,10 @@ def _fields(info: TypeInformation, value: Any) -> Sequence[Any]:
     raise _refused(info, value, "give a Row, tuple, list, dict or object with these fields")
 
 
-def _tuple(info: TypeInformation, value: Any) -> tuple[Any, ...]:
+def _tuple(info: TypeInformation, value: Any, wrap: bool) -> tuple[Any, ...]:
     if not isinstance(value, (tuple, list, Row)):
         raise _refused(info, value, "give a tuple")
-    return tuple(conform(t, v) for t, v in zip(info.params, _counted(info, value), strict=True))
+    return tuple(conform(t, v, wrap) for t, v in zip(info.params, _counted(info, value), strict=True))
 
 
 def _counted(info: TypeInformation, value: Any) -> Sequence[Any]:
@@ -59,54 +61,56 @@ def _counted(info: TypeInformation, value: Any) -> Sequence[Any]:
     return value  # type: ignore[no-any-return]
 
 
-def _list(info: TypeInformation, value: Any) -> Any:
+def _list(info: TypeInformation, value: Any, wrap: bool) -> Any:
     (element,) = info.params
     if isinstance(value, (bytes, bytearray)) and element.name == "BYTE":
         return bytes(value)
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise _refused(info, value, "give a list")
-    return [conform(element, v) for v in value]
+    return [conform(element, v, wrap) for v in value]
 
 
-def _map(info: TypeInformation, value: Any) -> dict[Any, Any]:
+def _map(info: TypeInformation, value: Any, wrap: bool) -> dict[Any, Any]:
     key, item = info.params
     if not isinstance(value, Mapping):
         raise _refused(info, value, "give a dict")
-    return {conform(key, k): conform(item, v) for k, v in value.items()}
+    return {conform(key, k, wrap): conform(item, v, wrap) for k, v in value.items()}
 
 
-def _double(info: TypeInformation, value: Any) -> float:
+def _double(info: TypeInformation, value: Any, wrap: bool) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
         raise _refused(info, value, "give a number") from None
 
 
-def _float(info: TypeInformation, value: Any) -> float:
+def _float(info: TypeInformation, value: Any, wrap: bool) -> float:
     """Single precision, as in a column of that type."""
     try:
-        single: float = struct.unpack("<f", struct.pack("<f", _double(info, value)))[0]
+        single: float = struct.unpack("<f", struct.pack("<f", _double(info, value, wrap)))[0]
     except OverflowError:
         raise _refused(info, value, "it does not fit in 32 bits: use DOUBLE") from None
     return single
 
 
-def _whole(bits: int) -> Callable[[TypeInformation, Any], int]:
-    limit = 1 << (bits - 1)
+def _whole(bits: int) -> Callable[[TypeInformation, Any, bool], int]:
+    """A number of so many bits. What PyFlink wraps must fit in 64 itself."""
+    limit, widest = 1 << (bits - 1), 1 << 63
 
-    def check(info: TypeInformation, value: Any) -> int:
+    def check(info: TypeInformation, value: Any, wrap: bool) -> int:
         index = getattr(value, "__index__", None)
         if index is None or isinstance(value, bool):
             raise _refused(info, value, "give a whole number")
         number: int = index()
-        if not -limit <= number < limit:
-            raise _refused(info, value, f"it does not fit in {bits} bits")
-        return number
+        most = widest if wrap else limit
+        if not -most <= number < most:
+            raise _refused(info, value, f"it does not fit in {most.bit_length()} bits")
+        return (number + limit) % (2 * limit) - limit
 
     return check
 
 
-def _text(info: TypeInformation, value: Any) -> str:
+def _text(info: TypeInformation, value: Any, wrap: bool) -> str:
     if not isinstance(value, str):
         raise _refused(info, value, "give a str")
     return value
@@ -116,7 +120,7 @@ def _refused(info: TypeInformation, value: Any, hint: str) -> RecordError:
     return RecordError(f"{value!r:.200} ({type(value).__name__}) is no {info}: {hint}")
 
 
-_RULES: dict[str, Callable[[TypeInformation, Any], Any]] = {
+_RULES: dict[str, Callable[[TypeInformation, Any, bool], Any]] = {
     "ROW": _row,
     "TUPLE": _tuple,
     "LIST": _list,

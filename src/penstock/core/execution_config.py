@@ -9,6 +9,7 @@ from typing import Any
 from penstock.core.compat import accept
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
+from penstock.core.known_settings import with_newest_names
 
 __all__ = ["AUTO_UIDS", "AUTO_WATERMARK_INTERVAL", "OBJECT_REUSE", "ExecutionConfig", "global_job_parameters"]
 
@@ -35,6 +36,11 @@ class ExecutionConfig:
     def __init__(self, configuration: Configuration) -> None:
         self._conf = configuration
 
+    @property
+    def _said(self) -> Configuration:
+        """What the configuration says now, under the newest names."""
+        return with_newest_names(self._conf)
+
     # -- settings with an effect ------------------------------------------------------------------
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
@@ -43,7 +49,7 @@ class ExecutionConfig:
         return self
 
     def get_auto_watermark_interval(self) -> int:
-        return self._conf.get_duration_ms(AUTO_WATERMARK_INTERVAL, 200)
+        return self._said.get_duration_ms(AUTO_WATERMARK_INTERVAL, 200)
 
     def set_parallelism(self, parallelism: int) -> ExecutionConfig:
         """-1: the environment's default."""
@@ -54,7 +60,7 @@ class ExecutionConfig:
         return self
 
     def get_parallelism(self) -> int:
-        return self._conf.get_integer("parallelism.default", self.PARALLELISM_DEFAULT)
+        return self._said.get_integer("parallelism.default", self.PARALLELISM_DEFAULT)
 
     def set_max_parallelism(self, max_parallelism: int) -> ExecutionConfig:
         """Number of key groups; fixed for the life of a job's state."""
@@ -62,7 +68,7 @@ class ExecutionConfig:
         return self
 
     def get_max_parallelism(self) -> int:
-        return self._conf.get_integer("pipeline.max-parallelism", 128)
+        return self._said.get_integer("pipeline.max-parallelism", 128)
 
     def enable_object_reuse(self) -> ExecutionConfig:
         """Records and state values are no longer copied: who changes one later changes what others see (S7)."""
@@ -72,7 +78,7 @@ class ExecutionConfig:
         return self._flag(OBJECT_REUSE, False)
 
     def is_object_reuse_enabled(self) -> bool:
-        return self._conf.get_boolean(OBJECT_REUSE, False)
+        return self._said.get_boolean(OBJECT_REUSE, False)
 
     def enable_auto_generated_uids(self) -> ExecutionConfig:
         return self._flag(AUTO_UIDS, True)
@@ -82,7 +88,7 @@ class ExecutionConfig:
         return self._flag(AUTO_UIDS, False)
 
     def has_auto_generated_uids_enabled(self) -> bool:
-        return self._conf.get_boolean(AUTO_UIDS, True)
+        return self._said.get_boolean(AUTO_UIDS, True)
 
     def set_global_job_parameters(self, global_job_parameters_dict: Mapping[str, Any]) -> ExecutionConfig:
         """What functions get from `RuntimeContext.get_job_parameter`."""
@@ -91,7 +97,7 @@ class ExecutionConfig:
         return self
 
     def get_global_job_parameters(self) -> dict[str, str]:
-        return global_job_parameters(self._conf)
+        return global_job_parameters(self._said)
 
     def _flag(self, key: str, value: bool) -> ExecutionConfig:
         self._conf.set_boolean(key, value)
@@ -106,25 +112,25 @@ class ExecutionConfig:
         return self._accept(_CLOSURE_CLEANER, "NONE")
 
     def is_closure_cleaner_enabled(self) -> bool:
-        return self._conf.get_string(_CLOSURE_CLEANER, "RECURSIVE") != "NONE"
+        return self._said.get_string(_CLOSURE_CLEANER, "RECURSIVE") != "NONE"
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
         return self._accept("metrics.latency.interval", str(interval))
 
     def get_latency_tracking_interval(self) -> int:
-        return self._conf.get_duration_ms("metrics.latency.interval", 0)
+        return self._said.get_duration_ms("metrics.latency.interval", 0)
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
         return self._accept("task.cancellation.interval", str(interval))
 
     def get_task_cancellation_interval(self) -> int:
-        return self._conf.get_duration_ms("task.cancellation.interval", 30_000)
+        return self._said.get_duration_ms("task.cancellation.interval", 30_000)
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
         return self._accept("task.cancellation.timeout", str(_not_negative(timeout, "task.cancellation.timeout")))
 
     def get_task_cancellation_timeout(self) -> int:
-        return self._conf.get_duration_ms("task.cancellation.timeout", 180_000)
+        return self._said.get_duration_ms("task.cancellation.timeout", 180_000)
 
     def enable_force_kryo(self) -> ExecutionConfig:
         return self._accept("pipeline.force-kryo", "true")
@@ -133,7 +139,7 @@ class ExecutionConfig:
         return self._accept("pipeline.force-kryo", "false")
 
     def is_force_kryo_enabled(self) -> bool:
-        return self._conf.get_boolean("pipeline.force-kryo", False)
+        return self._said.get_boolean("pipeline.force-kryo", False)
 
     def enable_generic_types(self) -> ExecutionConfig:
         return self._accept("pipeline.generic-types", "true")
@@ -142,7 +148,7 @@ class ExecutionConfig:
         return self._accept("pipeline.generic-types", "false")
 
     def has_generic_types_disabled(self) -> bool:
-        return not self._conf.get_boolean("pipeline.generic-types", True)
+        return not self._said.get_boolean("pipeline.generic-types", True)
 
     def enable_force_avro(self) -> ExecutionConfig:
         return self._accept("pipeline.force-avro", "true")
@@ -151,13 +157,13 @@ class ExecutionConfig:
         return self._accept("pipeline.force-avro", "false")
 
     def is_force_avro_enabled(self) -> bool:
-        return self._conf.get_boolean("pipeline.force-avro", False)
+        return self._said.get_boolean("pipeline.force-avro", False)
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
         return self._accept("execution.checkpointing.snapshot-compression", str(bool(use_snapshot_compression)).lower())
 
     def is_use_snapshot_compression(self) -> bool:
-        return self._conf.get_boolean("execution.checkpointing.snapshot-compression", False)
+        return self._said.get_boolean("execution.checkpointing.snapshot-compression", False)
 
     def _accept(self, key: str, value: str) -> ExecutionConfig:
         accept(self._conf, key, value)

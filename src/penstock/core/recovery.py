@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.core.config import Configuration
+from penstock.core.known_settings import with_newest_names
 
 __all__ = ["ALLOW_UNCLAIMED", "SAVEPOINT_DIR", "SAVEPOINT_PATH", "Recovery"]
 
 SAVEPOINT_PATH = "execution.state-recovery.path"
 ALLOW_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
 SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"
-
-_OLDER = {
-    SAVEPOINT_PATH: "execution.savepoint.path",
-    ALLOW_UNCLAIMED: "execution.savepoint.ignore-unclaimed-state",
-    SAVEPOINT_DIR: "state.savepoints.dir",
-}
 
 
 class Recovery(NamedTuple):
@@ -32,9 +27,10 @@ class Recovery(NamedTuple):
 
     @staticmethod
     def of(conf: Configuration) -> Recovery:
-        """As the settings say, under Flink's newer or older names."""
+        """As the settings say, under Flink's newest or older names."""
+        said = with_newest_names(conf)
         return Recovery(
-            conf.get_string(SAVEPOINT_PATH, conf.get_string(_OLDER[SAVEPOINT_PATH], "")),
-            conf.get_boolean(ALLOW_UNCLAIMED, conf.get_boolean(_OLDER[ALLOW_UNCLAIMED], False)),
-            conf.get_string(SAVEPOINT_DIR, conf.get_string(_OLDER[SAVEPOINT_DIR], "")),
+            said.get_string(SAVEPOINT_PATH, ""),
+            said.get_boolean(ALLOW_UNCLAIMED, False),
+            said.get_string(SAVEPOINT_DIR, ""),
         )

@@ -8,6 +8,7 @@ from hashlib import blake2b
 
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
+from penstock.core.known_settings import with_newest_names
 
 __all__ = ["ExponentialDelay", "FailureRate", "FixedDelay", "NoRestart", "RestartStrategy", "restart_strategy"]
 
@@ -108,6 +109,7 @@ _FIXED, _RATE, _EXPONENTIAL = (
 
 def restart_strategy(conf: Configuration, seed: str = "") -> RestartStrategy:
     """From settings, under Flink's names. One is always active: losing an executor may end Spark's query."""
+    conf = with_newest_names(conf)
     kind = conf.get_string("restart-strategy.type", "").lower()
     if kind in ("none", "off", "disable"):
         return NoRestart()

@@ -93,10 +93,14 @@ class SlotSharingGroup:
             self._external: dict[str, float] = {}
 
         def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
+            if cpu_cores <= 0:
+                raise ValueError(f"Slot sharing group '{self._name}': cpu cores must be positive, got {cpu_cores!r}")
             self._cpu_cores = cpu_cores
             return self
 
         def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            if task_heap_memory.get_bytes() == 0:
+                raise ValueError(f"Slot sharing group '{self._name}': task heap memory must be positive, got 0 bytes")
             self._memory["_task_heap_memory"] = task_heap_memory
             return self
 
@@ -122,11 +126,14 @@ class SlotSharingGroup:
             return self
 
         def build(self) -> SlotSharingGroup:
-            """Cores and heap memory are asked for together or not at all."""
-            if (self._cpu_cores is None) != ("_task_heap_memory" not in self._memory):
+            """Cores and heap memory are asked for together; a group that asks for anything at all asks for them."""
+            if self._cpu_cores is None and not self._memory and not self._external:
+                return SlotSharingGroup(self._name)
+            if self._cpu_cores is None or "_task_heap_memory" not in self._memory:
                 raise ValueError(
-                    f"Slot sharing group '{self._name}' needs both cpu cores and task heap memory, or neither"
+                    f"Slot sharing group '{self._name}' needs both cpu cores and task heap memory, or no resources"
                 )
+            none = {"_task_off_heap_memory": MemorySize(0), "_managed_memory": MemorySize(0)}
             return SlotSharingGroup(
-                self._name, self._cpu_cores, **self._memory, _external_resources=dict(self._external)
+                self._name, self._cpu_cores, **{**none, **self._memory}, _external_resources=dict(self._external)
             )

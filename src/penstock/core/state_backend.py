@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC
 from enum import Enum
 
-from penstock.core.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage
+from penstock.core.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage, flink_path
 from penstock.core.compat import accept, warn_once
 from penstock.core.config import Configuration
+from penstock.core.errors import ConfigurationError
 from penstock.core.recovery import SAVEPOINT_DIR
 
 __all__ = [
@@ -79,7 +81,8 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._threads = 4
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        self._paths = list(paths)
+        """Folders on a worker's own disks; RocksDB knows no other, so what names another file system is refused."""
+        self._paths = [_local_folder(path) for path in paths]
         warn_once("EmbeddedRocksDBStateBackend.set_db_storage_paths")
 
     def get_db_storage_paths(self) -> list[str]:
@@ -114,7 +117,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
     def apply(self, conf: Configuration) -> None:
         super().apply(conf)
         if self._incremental is not None:
-            accept(conf, "state.backend.incremental", str(self._incremental).lower())
+            accept(conf, "execution.checkpointing.incremental", str(self._incremental).lower())
 
 
 # -- older names, which books use (X5) ----------------------------------------------------------------
@@ -193,6 +196,18 @@ class RocksDBStateBackend(EmbeddedRocksDBStateBackend):
         if isinstance(self._checkpoints, FsStateBackend | MemoryStateBackend):
             _apply_paths(conf, self._checkpoints._storage, self._checkpoints._savepoints)
         super().apply(conf)
+
+
+def _local_folder(path: str) -> str:
+    """The path of a folder, without `file:`, as PyFlink gives it back."""
+    scheme, colon, rest = flink_path(path).partition(":")
+    local = flink_path(path) if not colon else re.sub("^//[^/]*", "", rest)
+    if (colon and scheme != "file") or not local.startswith("/"):
+        raise ConfigurationError(
+            f"set_db_storage_paths() takes absolute paths of local folders, like '/data/db' or 'file:///data/db', "
+            f"got {path!r}"
+        )
+    return local
 
 
 def _asynchronous(wanted: bool | None) -> None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.config import Configuration
-from penstock.core.errors import ConfigurationError
 from penstock.core.job import JobPlan
+from penstock.core.own_settings import check_own_settings, check_source_settings
 
 __all__ = ["MAX_BYTES", "MAX_RECORDS", "TARGET_MS", "Admission", "SourceLimit", "admission", "read_by"]
 
@@ -122,31 +122,17 @@ def _costs(seen: Sequence[tuple[int, int]], known_ms: float) -> tuple[float, flo
 def admission(plan: JobPlan, conf: Configuration) -> Admission:
     """The limits that a job's settings ask for."""
     uids = [vertex.uid for vertex in plan.sources]
-    _check_names(conf, uids)
-    target_ms = conf.get_duration_ms(TARGET_MS, 10_000)
-    if target_ms < 0:
-        raise ConfigurationError(f"{TARGET_MS} must not be negative, got {target_ms}")
-    return Admission({uid: _source_limit(conf, uid) for uid in uids}, target_ms)
+    check_own_settings(conf)
+    check_source_settings(conf, uids)
+    return Admission({uid: _source_limit(conf, uid) for uid in uids}, conf.get_duration_ms(TARGET_MS, 10_000))
 
 
 def _source_limit(conf: Configuration, uid: str) -> SourceLimit:
-    return SourceLimit(_positive(conf, MAX_RECORDS, uid, 500_000), _positive(conf, MAX_BYTES, uid, 256 << 20))
+    return SourceLimit(_limit(conf, MAX_RECORDS, uid, 500_000), _limit(conf, MAX_BYTES, uid, 256 << 20))
 
 
-def _positive(conf: Configuration, key: str, uid: str, default: int) -> int:
-    name = f"{key}.{uid}" if conf.contains_key(f"{key}.{uid}") else key
-    value = conf.get_integer(name, default)
-    if value <= 0:
-        raise ConfigurationError(f"{name} must be positive, got {value}")
-    return value
-
-
-def _check_names(conf: Configuration, uids: Sequence[str]) -> None:
-    """Refuse a limit for a source that is not there: it would do nothing (P12)."""
-    known = {f"{key}.{uid}" for key in (MAX_RECORDS, MAX_BYTES) for uid in uids}
-    for name in conf.to_dict():
-        if name.startswith((f"{MAX_RECORDS}.", f"{MAX_BYTES}.")) and name not in known:
-            raise ConfigurationError(f"{name} names no source of the job: its sources have the uids {', '.join(uids)}")
+def _limit(conf: Configuration, key: str, uid: str, default: int) -> int:
+    return conf.get_integer(f"{key}.{uid}", conf.get_integer(key, default))
 
 
 def read_by(plan: JobPlan, metrics: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], tuple[int, int]]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.core.errors import ProgramError, SinkError
 from penstock.core.types import TypeInformation
 
-__all__ = ["append_parquet", "read_parquet", "spark_type"]
+__all__ = ["append_parquet", "queried_tables", "read_parquet", "spark_type"]
 
 _SIMPLE = {
     "STRING": "string",
@@ -76,3 +77,41 @@ def append_parquet(spark: SparkSession, table: str, paths: Sequence[str]) -> Non
     if missing := sorted(set(frame.columns) - set(columns)):
         raise SinkError(f"SparkTableSink: the table {table} has no columns {missing}, only {columns}")
     frame.select(*columns).write.insertInto(table)
+
+
+def queried_tables(spark: SparkSession, query: str) -> set[str]:
+    """The tables and views that a query reads, in lower case, as Spark's parser sees them.
+
+    Names in texts and comments, of columns, and of the query's own WITH clauses are not among them.
+    """
+    session: Any = spark
+    return set(_relations(session._jsparkSession.sessionState().sqlParser().parsePlan(query), frozenset()))
+
+
+def _relations(plan: Any, own: frozenset[str]) -> Iterator[str]:
+    """Names below a node of a parsed plan; `own` are the names that the WITH clauses around it define."""
+    kind = plan.getClass().getSimpleName()
+    if kind == "UnresolvedWith":
+        for clause in _each(plan.cteRelations()):
+            yield from _relations(clause._2(), own)
+            own |= {clause._1().lower()}
+    elif kind == "UnresolvedRelation":
+        parts = list(_each(plan.multipartIdentifier()))
+        if len(parts) == 1 and parts[0].lower() not in own:
+            yield parts[0].lower()
+    else:
+        for inner in _each(plan.subqueries()):
+            yield from _relations(inner, own)
+        for inner in _each(plan.innerChildren()):
+            if inner.getClass().getName().startswith(_LOGICAL):
+                yield from _relations(inner, own)
+    for child in _each(plan.children()):
+        yield from _relations(child, own)
+
+
+_LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
+
+
+def _each(found: Any) -> Iterator[Any]:
+    """The items of a Scala sequence."""
+    return (found.apply(i) for i in range(found.length()))

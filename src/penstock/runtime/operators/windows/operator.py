@@ -16,6 +16,7 @@ from penstock.core.window_functions import ProcessWindowFunction
 from penstock.core.windows import MergingWindowAssigner
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, not_iterable, user_failure
+from penstock.runtime.list_keys import shown as shown_key
 from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.process import KeyedOperator
 from penstock.runtime.operators.windows.contents import Combiner, Folded, Kept
@@ -155,8 +156,8 @@ class WindowOperator(KeyedOperator):
             return shown
         if isinstance(function, ProcessWindowFunction):
             self._shown.namespace = pack(window)
-            return function.process(self._backend.key, self._shown, shown)
-        result: Iterable[Any] | None = function.apply(self._backend.key, window, shown)
+            return function.process(shown_key(self._backend.key), self._shown, shown)
+        result: Iterable[Any] | None = function.apply(shown_key(self._backend.key), window, shown)
         return result
 
     # -- time ---------------------------------------------------------------------------------------

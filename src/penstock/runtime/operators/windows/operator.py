@@ -101,7 +101,7 @@ class WindowOperator(KeyedOperator):
 
     def _element(self, value: Any, stamp: Any) -> None:
         windows = self._assigner.assign_windows(value, stamp, self._context)
-        skipped = bool(windows)
+        skipped = bool(windows) or self._is_overdue(stamp)
         for window in windows:
             actual = self._set.add(window, self._merge)
             if self._is_late(actual):
@@ -112,6 +112,10 @@ class WindowOperator(KeyedOperator):
         if skipped:
             self._too_late(value, stamp)
 
+    def _is_overdue(self, stamp: Any) -> bool:
+        """Whether a record that belongs to no window is late for any window that could have ended with it."""
+        return self._event_time and stamp is not None and stamp + self._lateness_ms <= self.current_watermark
+
     def _into(self, window: Any, value: Any, stamp: Any) -> None:
         namespace = self._set.state_namespace(window)
         self._contents.add(namespace, value, stamp)
@@ -120,7 +124,10 @@ class WindowOperator(KeyedOperator):
         self._register_cleanup(window)
 
     def _too_late(self, value: Any, stamp: Any) -> None:
-        """All windows of the record are past their cleanup: to the side output if there is one; counted either way."""
+        """All windows of the record are past their cleanup, or it has none and the clock has passed it.
+
+        It goes to the side output if there is one; it is counted either way.
+        """
         self.late += 1
         if self._spec.late_tag is None:
             self.dropped += 1

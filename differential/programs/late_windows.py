@@ -117,7 +117,7 @@ def a_continuous_trigger(env, draw):
 
 @PROGRAM.stream(PER_KEY)
 def a_continuous_trigger_of_a_session_that_grows_late(env, draw):
-    """The session of "a" has fired at its end when a late record joins it. It fires at the next watermark and at its end.
+    """The session of "a" has fired at its end when a late record joins it: it fires at the next watermark, and again.
 
     No two of its timers come due at once: PyFlink fires those in another order (`a_continuous_trigger`).
     """

@@ -22,6 +22,7 @@ from penstock.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
+from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.launch import choose_host
 from penstock.testing import ScriptedSource, collect, local_job
@@ -172,6 +173,42 @@ def test_records_of_a_collection_are_read_again_as_they_were() -> None:
     job.run()
     assert job.results["out"] == [[1, "seen"], [2, "seen"]]
     assert records == [[1], [2]]
+
+
+SEEN: list[int] = []
+
+
+def test_a_program_without_a_sink_runs_with_a_warning() -> None:
+    """P9, P12: as in Flink; it may be run for what its functions do."""
+    SEEN.clear()
+    env = local()
+    env.from_collection([1, 2]).rebalance().map(SEEN.append).name("Note")
+    with pytest.warns(
+        RuntimeWarning, match="Operator 'Note' has no sink: it runs, and its records go nowhere. Add one"
+    ):
+        env.execute()
+    assert sorted(SEEN) == [1, 2]
+
+
+def test_a_keyed_operator_without_a_sink_runs() -> None:
+    """P9"""
+    SEEN.clear()
+    env = local()
+    env.from_collection([1, 2, 3]).key_by(lambda v: 0).reduce(lambda a, b: SEEN.append(b) or a + b)
+    with pytest.warns(RuntimeWarning, match="Operator 'Reduce' has no sink"):
+        env.execute()
+    assert SEEN == [2, 3]
+
+
+def test_an_unused_source_is_left_out_with_a_warning() -> None:
+    """P9, P10, P12: it does not even choose the host."""
+    env = local()
+    env.from_source(DataGeneratorSource(lambda i: i), WatermarkStrategy.no_watermarks(), "forever")
+    env.from_collection([1]).print()
+    with pytest.warns(RuntimeWarning, match="Source 'Source: forever' is not used: no operator reads it"):
+        graph = env.get_stream_graph()
+    assert [node.name for node in graph.nodes] == ["Source: Collection", "Print to Std. Out"]
+    assert choose_host(graph, Configuration()) == "bounded"
 
 
 def test_collecting_with_a_limit_gives_a_list() -> None:

@@ -194,7 +194,7 @@ def test_continuous_event_time_of_merged_sessions_goes_on_from_the_earliest() ->
 
 
 def test_continuous_event_time_of_a_session_that_grows_after_its_end() -> None:
-    """W4, W6, W7: as in Flink it fires at the next watermark for the moment at which it ended, and goes on from there."""
+    """W4, W6, W7: as in Flink it fires at the next watermark for the moment at which it ended, and goes on."""
     gap = EventTimeSessionWindows.with_gap(Time.milliseconds(50))
     harness = windows(gap, ContinuousEventTimeTrigger.of(Time.milliseconds(20)), lateness=100)
     seen(harness, [(("a", 1), 5)])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Configuration, WatermarkStrategy
+from penstock.common import Configuration, Row, WatermarkStrategy
 from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.datastream import (
     FilterFunction,
@@ -22,6 +22,7 @@ from penstock.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
+from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.launch import choose_host
 from penstock.testing import ScriptedSource, collect, local_job
@@ -174,9 +175,72 @@ def test_records_of_a_collection_are_read_again_as_they_were() -> None:
     assert records == [[1], [2]]
 
 
+SEEN: list[int] = []
+
+
+def test_a_program_without_a_sink_runs_with_a_warning() -> None:
+    """P9, P12: as in Flink; it may be run for what its functions do."""
+    SEEN.clear()
+    env = local()
+    env.from_collection([1, 2]).rebalance().map(SEEN.append).name("Note")
+    with pytest.warns(
+        RuntimeWarning, match="Operator 'Note' has no sink: it runs, and its records go nowhere. Add one"
+    ):
+        env.execute()
+    assert sorted(SEEN) == [1, 2]
+
+
+def test_a_keyed_operator_without_a_sink_runs() -> None:
+    """P9"""
+    SEEN.clear()
+    env = local()
+    env.from_collection([1, 2, 3]).key_by(lambda v: 0).reduce(lambda a, b: SEEN.append(b) or a + b)
+    with pytest.warns(RuntimeWarning, match="Operator 'Reduce' has no sink"):
+        env.execute()
+    assert SEEN == [2, 3]
+
+
+def test_an_unused_source_is_left_out_with_a_warning() -> None:
+    """P9, P10, P12: it does not even choose the host."""
+    env = local()
+    env.from_source(DataGeneratorSource(lambda i: i), WatermarkStrategy.no_watermarks(), "forever")
+    env.from_collection([1]).print()
+    with pytest.warns(RuntimeWarning, match="Source 'Source: forever' is not used: no operator reads it"):
+        graph = env.get_stream_graph()
+    assert [node.name for node in graph.nodes] == ["Source: Collection", "Print to Std. Out"]
+    assert choose_host(graph, Configuration()) == "bounded"
+
+
 def test_collecting_with_a_limit_gives_a_list() -> None:
     """P8"""
     assert local(1).from_sequence(1, 9).execute_and_collect(limit=3) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 4])
+def test_collecting_keeps_the_order_of_a_stream_that_is_not_parallel(parallelism: int) -> None:
+    """P8, G4: the collecting sink is no wider than what it collects."""
+    items = list(range(100))
+    assert list(local(parallelism).from_collection(items).execute_and_collect()) == items
+    narrow = local(parallelism).from_collection(items).map(lambda v: -v).set_parallelism(1)
+    assert list(narrow.filter(lambda v: True).set_parallelism(1).execute_and_collect()) == [-v for v in items]
+
+
+def test_collecting_streams_of_different_widths_keeps_the_order_of_each() -> None:
+    """P8, G4"""
+    env = local(4)
+    ones = env.from_collection([("one", n) for n in range(100)])
+    twos = env.from_collection([("two", n) for n in range(100)])
+    wide = env.from_collection([("wide", 0)]).map(lambda v: v)
+    found = list(ones.union(twos, wide).execute_and_collect())
+    for name in ("one", "two"):
+        assert [n for which, n in found if which == name] == list(range(100))
+
+
+@pytest.mark.parametrize("selector", [lambda v: v % 3, Key()])
+def test_a_keyed_stream_is_collected_with_its_keys(selector: Any) -> None:
+    """P8: as in PyFlink, a row of key and record."""
+    found = local(4).from_collection([1, 2, 3, 4]).key_by(selector).execute_and_collect()
+    assert list(found) == [Row(f0=1, f1=1), Row(f0=2, f1=2), Row(f0=0, f1=3), Row(f0=1, f1=4)]
 
 
 def test_print_shows_the_subtask_only_where_there_are_several(capsys: pytest.CaptureFixture[str]) -> None:

@@ -235,14 +235,14 @@ def test_a_mistake_in_the_program_is_told_with_its_line(tmp_path: Path) -> None:
         """
         from penstock.datastream import StreamExecutionEnvironment
         env = StreamExecutionEnvironment.get_execution_environment()
-        env.from_collection([1]).map(str).name("lost")
+        env.from_collection([1]).name("lost")
         env.execute()
         """,
     )
     result = _penstock("run", job, "--host", "local")
     assert result.exit_code == 1
     message, where = result.stderr.splitlines()
-    assert message.startswith("Error: Operator 'lost' has no sink: its records go nowhere. Add one")
+    assert message.startswith("Error: Source 'lost' has no sink: its records go nowhere. Add one")
     assert where == f"  {job}, line 5: env.execute()"
 
 

@@ -207,7 +207,10 @@ def dangling(env: StreamExecutionEnvironment) -> DataStream[int]:
     [
         (lambda env: None, r"Job 'Penstock Job' has no operators: create a stream, e.g. with env.from_collection"),
         (dangling, r"Source 'Source: Collection' has no sink: its records go nowhere. Add one, e.g. .print\(\)"),
-        (lambda env: dangling(env).map(str), r"Operator 'Map' has no sink: its records go nowhere"),
+        (
+            lambda env: (dangling(env), dangling(env)),
+            r"Source 'Source: Collection' has no sink: its records go nowhere",
+        ),
         (
             lambda env: dangling(env).map(str).uid("a").map(str).name("Other").uid("a").print(),
             r"uid 'a' is used by 2 operators \('Map', 'Other'\): a uid must be unique in the job",

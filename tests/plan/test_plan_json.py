@@ -54,8 +54,8 @@ def test_asking_for_the_plan_changes_nothing() -> None:
 def test_a_program_that_cannot_run_has_no_plan() -> None:
     """P9"""
     env = StreamExecutionEnvironment()
-    env.from_collection([1]).map(str)
-    with pytest.raises(ProgramError, match="Operator 'Map' has no sink"):
+    env.from_collection([1])
+    with pytest.raises(ProgramError, match="Source 'Source: Collection' has no sink"):
         env.get_execution_plan()
     env.close()
     with pytest.raises(ProgramError, match="has no operators"):

@@ -50,6 +50,7 @@ class Window:
     held: list[Event] = field(default_factory=list)
     count: int = 0
     upcoming: int | None = None
+    again: bool = False
 
     @property
     def last(self) -> int:
@@ -79,8 +80,8 @@ class Oracle:
     def record(self, event: Event) -> None:
         spans = self.shape.windows_of(event)
         entered = [self._enter(event, *span) for span in spans]
-        if spans and not any(entered):
-            self.late.append(event)  # W7: all of its windows are past their cleanup time
+        if not any(entered) and (spans or event.ts + self.lateness <= self.watermark):
+            self.late.append(event)  # W7: all windows that it has, or could have, are past their cleanup time
 
     def _enter(self, event: Event, start: int, end: int) -> bool:
         window = self._grown(event.key, start, end) if self.shape.merges else self._there(event.key, start, end)
@@ -105,6 +106,7 @@ class Oracle:
         merged = Window(key, min(start, *(w.start for w in touching)), max(end, *(w.end for w in touching)))
         merged.held = [event for w in touching for event in w.held]
         merged.count = sum(w.count for w in touching)
+        merged.again = any(w.again or (w.start, w.end) != (merged.start, merged.end) for w in touching)
         merged.upcoming = min((w.upcoming for w in touching if w.upcoming is not None), default=None)
         self.windows.append(merged)
         return merged
@@ -143,8 +145,10 @@ class Oracle:
             yield window.upcoming
             window.upcoming = min(window.upcoming + self.number, window.last)
         if before < window.last <= to:
-            window.upcoming = None
             yield window.last
+        elif self.trigger == "continuous" and window.again and window.upcoming == window.last <= to:
+            yield window.last  # grown after it had ended: the moment is due once more, as Flink has it
+        window.again = False
 
     def _cleanup(self, window: Window) -> int:
         return min(window.last + self.lateness, INFINITY)

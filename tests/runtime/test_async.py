@@ -169,9 +169,45 @@ class NotAsync(AsyncFunction):
         return [value]
 
 
-class NotAList(AsyncFunction):
+class Returns(AsyncFunction):
+    def __init__(self, result: Any) -> None:
+        self.result = result
+
     async def async_invoke(self, value: Any) -> Any:
-        return 7
+        return self.result
+
+
+class LateReturns(Returns):
+    """Its calls take too long, so that `timeout` answers for them."""
+
+    def timeout(self, value: Any) -> Any:
+        return self.result
+
+    async def async_invoke(self, value: Any) -> Any:
+        await asyncio.Event().wait()
+
+
+NOT_A_LIST = [
+    (None, "The result of AsyncFunction cannot be none, but {where} returned None: return a list"),
+    (7, r"The result of AsyncFunction should be of list type, but {where} returned 7 \(int\): return a list"),
+    ("ab", r"The result of AsyncFunction should be of list type, but {where} returned 'ab' \(str\): return a list"),
+]
+
+
+@pytest.mark.parametrize(("result", "message"), NOT_A_LIST, ids=["none", "int", "str"])
+@pytest.mark.parametrize("kind", [Returns, LateReturns])
+@pytest.mark.parametrize("wait", [AsyncDataStream.ordered_wait, AsyncDataStream.unordered_wait])
+def test_a_result_that_is_not_a_list_fails_the_job(wait: Any, kind: Any, result: Any, message: str) -> None:
+    """O5, P9: the record must not vanish."""
+    method = "async_invoke" if kind is Returns else "timeout"
+    with pytest.raises(UserFunctionError, match=message.format(where=rf"{kind.__name__}\.{method}\(\)")):
+        run(lambda s: wait(s, kind(result), Time.milliseconds(5)), [1])
+
+
+@pytest.mark.parametrize("result", [[1, 2], (1, 2), iter([1, 2])], ids=["list", "tuple", "iterator"])
+def test_any_iterable_of_records_is_a_result(result: Any) -> None:
+    """O5: as in PyFlink."""
+    assert run(lambda s: AsyncDataStream.ordered_wait(s, Returns(result), SECOND), [1]) == [1, 2]
 
 
 def test_mistakes_are_refused() -> None:
@@ -183,5 +219,3 @@ def test_mistakes_are_refused() -> None:
         AsyncDataStream.ordered_wait(stream, Nap(), SECOND, 0)
     with pytest.raises(ProgramError, match="retries need a time-out"):
         AsyncDataStream.ordered_wait_with_retry(stream, Nap(), Time.seconds(0), RETRIES["fixed"])
-    with pytest.raises(UserFunctionError, match=r"async_invoke of operator 'Async Wait'.* returned 7 \(int\)"):
-        run(lambda s: AsyncDataStream.ordered_wait(s, NotAList(), SECOND), [1])

@@ -137,10 +137,31 @@ def test_a_partitioner_that_raises_is_named() -> None:
         Edge(Custom(lambda key, n: 1 // 0, lambda v: v), 3).send(7)
 
 
-def test_an_unhashable_key_is_refused() -> None:
+@pytest.mark.parametrize("key", [{"a": 1}, {1}, bytearray(b"a"), [1, {2}], (1, [{"a": 1}])], ids=repr)
+def test_an_unhashable_key_that_is_not_a_list_is_refused(key: Any) -> None:
     """G5, P9"""
-    with pytest.raises(KeyTypeError, match=r"behind operator 'Op' \(uid u\) returned \[1\] \(list\).*Use a tuple"):
-        Edge(Hash(lambda v: v), 2).send("a", [1])
+    with pytest.raises(KeyTypeError, match=r"Operator 'Op' \(uid u\): .* cannot be a key: it is unhashable. Use plain"):
+        Edge(Hash(lambda v: v), 2).send("a", key)
+
+
+def test_lists_are_keys_by_their_value() -> None:
+    """G5: equal lists go to one receiver, whatever else is in their chunk."""
+    edge = Edge(Hash(lambda v: v), 4)
+    alone = [next(iter(Edge(Hash(lambda v: v), 4).send([n, "x"]))) for n in range(20)]
+    found = edge.send("a", *([n, "x"] for n in range(20)), *([float(n), "x"] for n in range(20)))
+    for n in range(20):
+        assert found[alone[n]].count([n, "x"]) == 2
+
+
+def test_a_selector_may_give_the_same_list_changed_for_each_record() -> None:
+    """G5: the key is taken at the moment at which it is returned."""
+    scratch: list[int] = []
+
+    def select(value: int) -> list[int]:
+        scratch[:] = [value]
+        return scratch
+
+    assert Edge(Hash(select), 4).send(*range(20)) == Edge(Hash(lambda v: [v]), 4).send(*range(20))
 
 
 def test_an_unsupported_key_is_refused() -> None:

@@ -6,7 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from penstock.api.draft import Draft, Feed
-from penstock.api.wrap import Accumulate, KeyedTransform, Projection, RollingReduce, as_call, transform_spec
+from penstock.api.wrap import (
+    Accumulate,
+    KeyedTransform,
+    Projection,
+    RollingReduce,
+    WithKey,
+    as_call,
+    transform_spec,
+)
 from penstock.core.compat import warn_once
 from penstock.core.errors import ProgramError
 from penstock.core.execution_config import ExecutionConfig
@@ -34,6 +42,7 @@ from penstock.core.partition import (
     Shuffle,
 )
 from penstock.core.poison import poison_policy
+from penstock.core.row import Row
 from penstock.core.sink import Sink
 from penstock.core.sink_function import SinkFunction
 from penstock.core.slots import SlotSharingGroup
@@ -468,6 +477,15 @@ class KeyedStream(DataStream[T]):
     def max_by(self, position_to_max_by: int | str = 0) -> DataStream[T]:
         """The record with the largest field so far; of equal ones the first."""
         return self._accumulate("max_by", position_to_max_by)
+
+    def execute_and_collect(  # type: ignore[override]
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator[Row] | list[Row]:
+        """Run the job and iterate over this stream's records, each in a row with its key: `Row(f0=key, f1=value)`."""
+        plain: DataStream[T] = DataStream(self._env, tuple(Feed(f.source, f.tag) for f in self._feeds))
+        exchange = self._feeds[0].exchange
+        assert isinstance(exchange, Hash)
+        return plain.map(WithKey(exchange.selector)).execute_and_collect(job_execution_name, limit)
 
     def _accumulate(self, operation: str, position: int | str) -> DataStream[T]:
         return self.reduce(Accumulate(operation, position))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -83,12 +84,28 @@ def upstream(drafts: Iterable[Draft]) -> list[Draft]:
     return list(found.values())
 
 
+def _without_unused_sources(drafts: list[Draft]) -> list[Draft]:
+    """All but the sources that no operator reads, as Flink does; a program of sources alone is left as it is."""
+    read = {id(feed.source) for draft in drafts for feed in draft.inputs}
+    unused = [d for d in drafts if isinstance(d.spec, SourceSpec) and id(d) not in read]
+    if len(unused) == len(drafts):
+        return drafts
+    for draft in unused:
+        warnings.warn(
+            f"Source '{draft.name}' is not used: no operator reads it, and the job runs without it. "
+            "Remove it, or add an operator or a sink to it",
+            RuntimeWarning,
+            stacklevel=5,
+        )
+    return [draft for draft in drafts if draft not in unused]
+
+
 def freeze(drafts: Iterable[Draft]) -> tuple[tuple[StreamNode, ...], tuple[StreamEdge, ...]]:
     """Nodes and edges of operators and of all they are fed from, numbered in the order in which they were written.
 
-    A stream of a program that has run may be used again in the next one.
+    A stream of a program that has run may be used again in the next one. A source that nothing reads is left out.
     """
-    ordered = sorted(upstream(drafts), key=lambda d: d.order)
+    ordered = _without_unused_sources(sorted(upstream(drafts), key=lambda d: d.order))
     numbers = {id(draft): number for number, draft in enumerate(ordered, 1)}
     nodes = tuple(draft.freeze(numbers[id(draft)]) for draft in ordered)
     return nodes, tuple(edge for draft in ordered for edge in draft.edges(numbers))

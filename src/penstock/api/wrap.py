@@ -25,7 +25,16 @@ from penstock.core.specs import TransformSpec
 from penstock.core.state import ReducingStateDescriptor
 from penstock.core.time import MAX_TIMESTAMP
 
-__all__ = ["Accumulate", "CoTransform", "KeyedTransform", "Projection", "RollingReduce", "as_call", "transform_spec"]
+__all__ = [
+    "Accumulate",
+    "CoTransform",
+    "KeyedTransform",
+    "Projection",
+    "RollingReduce",
+    "WithKey",
+    "as_call",
+    "transform_spec",
+]
 
 _METHODS: dict[str, tuple[type, str]] = {
     "map": (MapFunction, "map"),
@@ -183,6 +192,20 @@ class Projection:
 
     def __call__(self, value: Any) -> tuple[Any, ...]:
         return tuple(value[i] for i in self._indexes)
+
+
+class WithKey:
+    """A record in a row with its key.
+
+    >>> WithKey(len)("abc")
+    Row(f0=3, f1='abc')
+    """
+
+    def __init__(self, selector: Callable[[Any], Any]) -> None:
+        self._selector = selector
+
+    def __call__(self, value: Any) -> Row:
+        return Row(f0=self._selector(value), f1=value)
 
 
 class CoTransform(KeyedCoProcessFunction):

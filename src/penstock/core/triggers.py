@@ -224,7 +224,7 @@ class ContinuousEventTimeTrigger(_Continuous):
 
     def on_event_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
         if time == window.max_timestamp():
-            self._clear(ctx, ctx.delete_event_time_timer)
+            # the next moment stays noted: a session that grows by a late record fires at it, then goes on from there
             return TriggerResult.FIRE
         fires = self._tick(time, window, ctx, ctx.register_event_time_timer)
         return TriggerResult.FIRE if fires else TriggerResult.CONTINUE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 
 from penstock.core.errors import ProgramError
@@ -13,7 +14,10 @@ __all__ = ["check"]
 
 
 def check(graph: StreamGraph) -> StreamGraph:
-    """Afterwards: there is a source and a sink, uids are unique, keyed operators have keyed inputs."""
+    """Afterwards: there are operators, uids are unique, keyed operators have keyed inputs.
+
+    Operators whose records go nowhere have been warned about: a job may be run for what its functions do.
+    """
     if not graph.nodes:
         raise ProgramError(f"Job '{graph.name}' has no operators: create a stream, e.g. with env.from_collection(...)")
     _check_uids(graph)
@@ -37,9 +41,13 @@ def _check_keyed(graph: StreamGraph, node: StreamNode) -> None:
 
 
 def _check_consumed(graph: StreamGraph, node: StreamNode) -> None:
-    if not node.spec.is_sink and not graph.outputs(node.node_id):
-        what = "Source" if isinstance(node.spec, SourceSpec) else "Operator"
-        raise ProgramError(
-            f"{what} '{node.name}' has no sink: its records go nowhere. Add one, e.g. .print(), "
-            ".sink_to(...) or .execute_and_collect()"
-        )
+    if node.spec.is_sink or graph.outputs(node.node_id):
+        return
+    way_out = "Add one, e.g. .print(), .sink_to(...) or .execute_and_collect()"
+    if isinstance(node.spec, SourceSpec):
+        raise ProgramError(f"Source '{node.name}' has no sink: its records go nowhere. {way_out}")
+    warnings.warn(
+        f"Operator '{node.name}' has no sink: it runs, and its records go nowhere. {way_out}",
+        RuntimeWarning,
+        stacklevel=4,
+    )

@@ -5,15 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.core.errors import ProgramError
-from penstock.core.specs import SourceSpec
+from penstock.core.specs import CollectSpec, SourceSpec
 from penstock.graph.stream_graph import StreamGraph, StreamNode
 
 __all__ = ["assign_parallelism"]
 
 
 def assign_parallelism(graph: StreamGraph, default: int, max_parallelism: int) -> StreamGraph:
-    """Afterwards: every node's parallelism is a number from 1 to `max_parallelism`."""
-    return replace(graph, nodes=tuple(_assigned(n, default, max_parallelism) for n in graph.nodes))
+    """Afterwards: every node's parallelism is a number from 1 to `max_parallelism`.
+
+    A collecting sink runs beside what it collects, so that records arrive as that emitted them; where it collects
+    streams of different widths, in one subtask.
+    """
+    sized = replace(graph, nodes=tuple(_assigned(n, default, max_parallelism) for n in graph.nodes))
+    widths = {n.node_id: n.parallelism for n in sized.nodes}
+    return replace(sized, nodes=tuple(_beside_input(graph, n, widths) for n in sized.nodes))
+
+
+def _beside_input(graph: StreamGraph, node: StreamNode, widths: dict[int, int | None]) -> StreamNode:
+    given = next(n.parallelism for n in graph.nodes if n.node_id == node.node_id)
+    if not isinstance(node.spec, CollectSpec) or node.spec.printing or given is not None:
+        return node
+    found = {widths[edge.source] for edge in graph.inputs(node.node_id)}
+    return replace(node, parallelism=found.pop() if len(found) == 1 else 1)
 
 
 def _assigned(node: StreamNode, default: int, max_parallelism: int) -> StreamNode:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from heapq import nlargest
 from typing import Any
 
+from penstock.runtime.list_keys import shown
+
 __all__ = ["HeavyKeys"]
 
 
@@ -47,4 +49,4 @@ class HeavyKeys:
 
     def top(self, number: int) -> list[tuple[Any, int, int]]:
         """The heaviest keys with count and error, heaviest first."""
-        return [(key, count, self.error) for key, count in self.counts.most_common(number)]
+        return [(shown(key), count, self.error) for key, count in self.counts.most_common(number)]

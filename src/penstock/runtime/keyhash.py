@@ -20,6 +20,7 @@ import numpy
 
 from penstock.core.errors import KeyTypeError
 from penstock.core.row import Row
+from penstock.runtime.list_keys import ListKey, hashable
 
 __all__ = ["key_group", "route_ints", "stable_hash", "subtask_of_group"]
 
@@ -28,7 +29,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 _MODULUS = 2**61 - 1  # sys.hash_info.modulus of every 64-bit Python
 _SUPPORTED = (
     "None, bool, int, float, str, bytes, Decimal, date, time, datetime, enum, numpy scalars, "
-    "and tuples, Rows, named tuples and frozen dataclasses of these"
+    "and tuples, lists, Rows, named tuples and frozen dataclasses of these"
 )
 
 
@@ -111,8 +112,25 @@ def _hash_sequence(key: Any) -> int:
 
 
 def _hash_datetime(key: datetime.datetime) -> int:
+    """By the moment, read as Python's own `hash` reads it: `fold` is left out, since moments of one zone that differ in
+    nothing else are equal."""
     since = key.replace(tzinfo=None) - datetime.datetime.min
-    return _hash_timestamp(since - (key.utcoffset() or datetime.timedelta()))
+    return _hash_timestamp(since - (key.replace(fold=0).utcoffset() or datetime.timedelta()))
+
+
+def _hash_moment(key: datetime.datetime) -> int:
+    """A subclass of datetime. That of pandas has nanoseconds, and a NaT that is not equal to itself."""
+    if key != key:
+        raise KeyTypeError(f"{key!r} cannot be a key: it is not equal to itself. Map it to a value of its own first")
+    nanos = getattr(key, "nanosecond", 0)
+    plain = datetime.datetime(
+        key.year, key.month, key.day, key.hour, key.minute, key.second, key.microsecond, key.tzinfo
+    )
+    if not nanos:
+        return _hash_datetime(plain)
+    offset = plain.utcoffset()
+    utc = plain.replace(tzinfo=None) - (offset or datetime.timedelta())
+    return _hash_numpy_time(numpy.datetime64(utc, "ns") + numpy.timedelta64(nanos, "ns"))
 
 
 def _hash_timestamp(since_year_1: datetime.timedelta) -> int:
@@ -120,7 +138,7 @@ def _hash_timestamp(since_year_1: datetime.timedelta) -> int:
 
 
 def _hash_time(key: datetime.time) -> int:
-    offset = key.utcoffset()
+    offset = key.replace(fold=0).utcoffset()
     micros = ((key.hour * 60 + key.minute) * 60 + key.second) * 1_000_000 + key.microsecond
     if offset is not None:
         micros -= offset // datetime.timedelta(microseconds=1)
@@ -133,6 +151,14 @@ def _hash_date(key: datetime.date) -> int:
 
 def _hash_row(key: Row) -> int:
     return _hash_sequence(key._canonical())
+
+
+def _hash_list_key(key: ListKey) -> int:
+    return stable_hash(key.form)
+
+
+def _hash_list(key: list[Any]) -> int:
+    return stable_hash(hashable(key))
 
 
 _EXACT: dict[type, Callable[[Any], int]] = {
@@ -149,6 +175,8 @@ _EXACT: dict[type, Callable[[Any], int]] = {
     datetime.date: _hash_date,
     datetime.time: _hash_time,
     Row: _hash_row,
+    ListKey: _hash_list_key,
+    list: _hash_list,
 }
 
 _BY_BASE: tuple[tuple[type, Callable[[Any], int]], ...] = (
@@ -156,7 +184,7 @@ _BY_BASE: tuple[tuple[type, Callable[[Any], int]], ...] = (
     (str, _hash_str),
     (bytes, _hash_bytes),
     (tuple, _hash_sequence),
-    (datetime.datetime, _hash_datetime),
+    (datetime.datetime, _hash_moment),
     (datetime.date, _hash_date),
     (datetime.time, _hash_time),
 )

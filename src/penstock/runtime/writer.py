@@ -26,6 +26,7 @@ from penstock.runtime.chunk import ACTIVE, DATA, IDLE, WAKING_SEQ, ChunkRow, Pay
 from penstock.runtime.codec import dumps
 from penstock.runtime.failures import last_taken, named, user_failure
 from penstock.runtime.keyhash import key_group, route_ints, stable_hash, subtask_of_group
+from penstock.runtime.list_keys import hashable
 from penstock.runtime.operators.base import Poison, Timestamps
 
 __all__ = ["EdgeWriter"]
@@ -93,6 +94,17 @@ def _halves(payload: Payload) -> tuple[Payload, Payload]:
     return first, Payload(values[middle:], times and times[middle:], keys and keys[middle:], rest)
 
 
+class _UnhashableKeyError(Exception):
+    """Among the keys of a chunk is one that cannot be hashed."""
+
+
+def _distinct(keys: list[Any]) -> set[Any]:
+    try:
+        return set(keys)
+    except TypeError:
+        raise _UnhashableKeyError from None
+
+
 class EdgeWriter:
     """One edge, one sending subtask (or source split)."""
 
@@ -124,6 +136,7 @@ class EdgeWriter:
         # not checkpointed
         self._buffers = [_Buffer() for _ in self._partitions]
         self._routes = _ROUTES.setdefault((len(self._partitions), plan.max_parallelism), {})
+        self._list_keys = False
         self._turn = sender
         self._asleep = self._woken = False
         self._random = Random(0)
@@ -144,8 +157,7 @@ class EdgeWriter:
     def emit(self, values: list[Any], timestamps: Timestamps) -> None:
         self.records += len(values)
         try:
-            keys = self._keys(values) if self._selector is not None else None
-            receivers = self._route(values, keys)
+            keys, receivers = self._routed(values)
         except OperatorError as error:
             if self.poison is None:
                 raise
@@ -303,10 +315,8 @@ class EdgeWriter:
         try:
             if set(map(type, keys)) == {int}:
                 return self._by_int(keys)
-            for key in set(keys).difference(routes):
+            for key in _distinct(keys).difference(routes):
                 routes[key] = self._route_of(key)
-        except TypeError as error:
-            raise self._bad_key(keys) from error
         except KeyTypeError as error:
             raise named(error, self._operator, self._uid) from error
         return 0 if len(self._buffers) == 1 else list(map(routes.__getitem__, keys))
@@ -325,27 +335,30 @@ class EdgeWriter:
         group = key_group(stable_hash(key), self._max_parallelism)
         return subtask_of_group(group, len(self._buffers), self._max_parallelism)
 
-    def _bad_key(self, keys: Sequence[Any]) -> KeyTypeError:
-        for key in keys:
-            try:
-                hash(key)
-                stable_hash(key)
-            except KeyTypeError as error:
-                return named(error, self._operator, self._uid)  # type: ignore[return-value]
-            except TypeError:
-                break
-        return KeyTypeError(
-            f"The key selector behind operator '{self._operator}' (uid {self._uid}) returned {key!r:.200} "
-            f"({type(key).__name__}), which cannot be a key: it is unhashable. Use a tuple of plain values",
-            self._operator,
-            self._uid,
-        )
+    def _routed(self, values: list[Any]) -> tuple[list[Any] | None, Sequence[int] | int | None]:
+        """The keys of records (None on an edge that is not keyed) and their receivers."""
+        keys = self._keys(values)
+        try:
+            return keys, self._route(values, keys)
+        except _UnhashableKeyError:
+            # the selector is called again: it may give the same list, changed, for every record
+            self._list_keys = True
+            keys = self._keys(values)
+            return keys, self._route(values, keys)
 
-    def _keys(self, values: list[Any]) -> list[Any]:
-        assert self._selector is not None
+    def _keys(self, values: list[Any]) -> list[Any] | None:
+        """The keys of records. From the first list on that was a key, every key is looked at."""
+        select = self._selector
+        if select is None:
+            return None
+        return self._selected((lambda value: hashable(select(value))) if self._list_keys else select, values)
+
+    def _selected(self, select: Callable[[Any], Any], values: list[Any]) -> list[Any]:
         rest = iter(values)
         try:
-            return list(map(self._selector, rest))
+            return list(map(select, rest))
+        except KeyTypeError as error:
+            raise named(error, self._operator, self._uid) from error
         except Exception as error:
             record = last_taken(values, rest)
             raise user_failure(self._operator, self._uid, "The key selector", record, error) from error

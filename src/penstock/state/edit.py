@@ -17,6 +17,7 @@ from penstock.core.source import Position
 from penstock.core.specs import OperatorSpec
 from penstock.core.state import StateDescriptor
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
+from penstock.runtime.list_keys import hashable
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.task import store_prefix
@@ -57,7 +58,7 @@ class KeyedEditor(LiveRuntimeContext):
 
     def set_key(self, key: Any) -> None:
         """Make a key the current one; it need not have been there before."""
-        self._backend.select(key)
+        self._backend.select(hashable(key))
 
     def register_event_time_timer(self, timestamp_ms: int) -> None:
         """A timer of the current key."""

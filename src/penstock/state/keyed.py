@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from penstock.core.errors import SavepointError, StateError
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.codec import Encoded, loads
+from penstock.runtime.list_keys import shown
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.collections import BucketMap, SegmentList
 from penstock.runtime.state.kinds import kinds_of
@@ -87,7 +88,7 @@ def _page_id(key: bytes) -> PageId:
 def page_keys(backend: KeyedBackend) -> Iterator[Any]:
     """Every key that has a value or a timer."""
     for page in pages(backend):
-        yield from sorted(page.members(), key=repr)
+        yield from map(shown, sorted(page.members(), key=repr))
 
 
 def timers(backend: KeyedBackend) -> Iterator[TimerEntry]:
@@ -95,7 +96,7 @@ def timers(backend: KeyedBackend) -> Iterator[TimerEntry]:
     for page in pages(backend):
         for domain, waiting in zip((_EVENT, _PROCESSING), page.timers, strict=True):
             for time_ms, key, namespace in sorted(waiting, key=lambda timer: timer[0]):
-                yield TimerEntry(key, domain, time_ms, namespace)
+                yield TimerEntry(shown(key), domain, time_ms, namespace)
 
 
 def entries(backend: KeyedBackend) -> Iterator[Entry]:
@@ -104,7 +105,7 @@ def entries(backend: KeyedBackend) -> Iterator[Entry]:
         with backend.at(page):
             for table in sorted(page.tables):
                 for key, stored in page.tables[table].items():
-                    yield from _of_key(backend, table, key, stored)
+                    yield from _of_key(backend, table, shown(key), stored)
 
 
 def _of_key(backend: KeyedBackend, table: str, key: Any, stored: Any) -> Iterator[Entry]:

@@ -31,11 +31,13 @@ from penstock.plan.compile import PlanOptions, compile_job
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.codec import loads
 from penstock.runtime.driver import BatchOutput
+from penstock.runtime.list_keys import shown
 from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.stage import StageTask, control_row, sorted_rows
 from penstock.runtime.state.backend import EVENT, PROCESSING
 from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.writer import EdgeWriter
+from penstock.testing.leaks import leaks
 from penstock.testing.scripted import ScriptedSource
 
 __all__ = ["BroadcastHarness", "JoinHarness", "KeyedOneInputHarness", "OneInputHarness", "Snapshot", "TwoInputHarness"]
@@ -186,9 +188,8 @@ class _Harness:
 
     def assert_no_leaks(self) -> None:
         """Fail if any state or timer is left."""
-        left = self.state_blobs()
-        timers = self.event_time_timers() + self.processing_time_timers()
-        assert not left, f"{len(left)} blobs of state are left, with timers {timers}: {sorted(left)}"
+        left = leaks(self.plan, self.state_blobs())
+        assert not left, "State is left:\n" + "\n".join(left)
 
     def event_time_timers(self) -> list[tuple[int, Any]]:
         """Pending event-time timers as (timestamp, key), in order."""
@@ -200,7 +201,7 @@ class _Harness:
 
     def _timers(self, domain: int) -> list[tuple[int, Any]]:
         pages = [loads(blob) for key, blob in self.state_blobs().items() if key[8:9] == b"P"]
-        found = [(timestamp, key) for page in pages for timestamp, key, _ in page[1 + domain]]
+        found = [(timestamp, shown(key)) for page in pages for timestamp, key, _ in page[1 + domain]]
         return sorted(found, key=lambda timer: (timer[0], repr(timer[1])))
 
     def close(self) -> None:

@@ -193,6 +193,25 @@ def test_continuous_event_time_of_merged_sessions_goes_on_from_the_earliest() ->
     harness.assert_no_leaks()
 
 
+def test_continuous_event_time_of_a_session_that_grows_after_its_end() -> None:
+    """W4, W6, W7: as in Flink it fires at the next watermark for the moment at which it ended, and goes on."""
+    gap = EventTimeSessionWindows.with_gap(Time.milliseconds(50))
+    harness = windows(gap, ContinuousEventTimeTrigger.of(Time.milliseconds(20)), lateness=100)
+    seen(harness, [(("a", 1), 5)])
+    harness.push_watermark(60)
+    assert taken(harness) == [[1]] * 3  # 20, 40, and 54, the end
+    assert seen(harness, [(("a", 2), 50)]) == []
+    assert harness.event_time_timers() == [(54, "a"), (99, "a"), (199, "a")]
+    harness.push_watermark(61)
+    assert taken(harness) == [[1, 2]]
+    assert harness.event_time_timers() == [(74, "a"), (99, "a"), (199, "a")]
+    harness.push_watermark(99)
+    assert taken(harness) == [[1, 2]] * 3  # 74, 94 and 99
+    harness.push_watermark(199)
+    assert taken(harness) == []
+    harness.assert_no_leaks()
+
+
 def test_continuous_processing_time_shows_a_window_while_it_fills() -> None:
     """W6: of event time and long past by the clock; only the watermark ends it."""
     harness = windows(HUNDRED, ContinuousProcessingTimeTrigger.of(Time.milliseconds(10)), now_ms=1005)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -12,7 +12,7 @@ from penstock.core.clock import pause_ms
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import AsyncSpec
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
-from penstock.runtime.failures import not_iterable, user_failure
+from penstock.runtime.failures import describe, user_failure
 from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.poison import poisoned
 from penstock.runtime.operators.process import Emitter
@@ -64,14 +64,9 @@ class AsyncOperator(Emitter):
         for index, result in sorted(made, key=_index) if self._spec.ordered else made:
             if isinstance(result, _Failed):
                 poisoned(self.poison, values[index], stamps[index], result.error)
-            elif result is not None:
-                self._take_result(values[index], result, stamps[index])
+            else:
+                self.take(result, stamps[index])
         self.flush()
-
-    def _take_result(self, value: Any, result: Any, stamp: Any) -> None:
-        if not isinstance(result, list | tuple):
-            raise not_iterable(self.desc.name, self.desc.uid, "async_invoke", value, result)
-        self.take(result, stamp)
 
     def _wait(self, work: Coroutine[Any, Any, list[tuple[int, Any]]]) -> list[tuple[int, Any]]:
         assert self._loop is not None
@@ -108,11 +103,26 @@ class AsyncOperator(Emitter):
         clock = asyncio.timeout(limit_ms / 1000 if limit_ms > 0 else None)
         try:
             async with clock:
-                return await self._tries(value)
+                return self._checked("async_invoke", await self._tries(value))
         except TimeoutError:
             if not clock.expired():
                 raise
-        return self._function.timeout(value)
+        return self._checked("timeout", self._function.timeout(value))
+
+    def _checked(self, method: str, result: Any) -> Iterable[Any]:
+        """A result is a list of records. None is most often a forgotten `return`: dropping the record would hide it."""
+        if isinstance(result, Iterable) and not isinstance(result, str | bytes):
+            return result
+        where = f"{type(self._function).__name__}.{method}()"
+        if result is None:
+            raise TypeError(
+                f"The result of AsyncFunction cannot be none, but {where} returned None: return a list of records, "
+                "an empty one to emit nothing"
+            )
+        raise TypeError(
+            f"The result of AsyncFunction should be of list type, but {where} returned {describe(result)} "
+            f"({type(result).__name__}): return a list of records"
+        )
 
     async def _tries(self, value: Any) -> Any:
         retry = self._spec.retry

@@ -13,6 +13,7 @@ from penstock.core.state import BroadcastState, MapStateDescriptor, State, State
 from penstock.runtime.codec import decode, encode
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.keyhash import subtask_of_group
+from penstock.runtime.list_keys import shown
 from penstock.runtime.operators.base import Entry, Operator
 from penstock.runtime.operators.process import Context, Emitter, KeyedProcessOperator, ProcessOperator
 from penstock.runtime.state.backend import KeyedBackend
@@ -187,4 +188,4 @@ class KeyedBroadcastOperator(_Broadcasting, KeyedProcessOperator):
         ]
         slot = self._backend.use(table_name(descriptor))
         for key in self._backend.each_key(own, slot):
-            function(key, handle)
+            function(shown(key), handle)

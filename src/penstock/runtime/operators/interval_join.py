@@ -20,6 +20,7 @@ from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, is_immutable, loads
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe
+from penstock.runtime.list_keys import shown
 from penstock.runtime.operators.base import Entry, Timestamps
 from penstock.runtime.operators.poison import poisoned
 from penstock.runtime.operators.process import KeyedOperator
@@ -294,7 +295,7 @@ class GuardedIntervalJoin(IntervalJoinOperator):
     def _all_alone(self, alone: Sequence[tuple[int, Waiting]]) -> None:
         for index, (time, _, stored) in alone:
             over = self._sides[index].over(time)
-            with self._all_or_nothing(FailedTimer(self._backend.key, over), over):
+            with self._all_or_nothing(FailedTimer(shown(self._backend.key), over), over):
                 super()._alone(index, decode(stored), time)
 
     @contextmanager

@@ -18,6 +18,7 @@ from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
 from penstock.runtime.codec import IMMUTABLE, fix
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, last_taken, not_iterable, user_failure
+from penstock.runtime.list_keys import shown
 from penstock.runtime.operators.base import Entry, Operator, Timestamps
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.handles import PagedReducingState
@@ -179,7 +180,7 @@ class Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
         return stamp
 
     def get_current_key(self) -> Any:
-        return self._backend.key if self._backend is not None else None
+        return shown(self._backend.key) if self._backend is not None else None
 
     def time_domain(self) -> TimeDomain:
         return self.domain

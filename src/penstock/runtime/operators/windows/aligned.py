@@ -180,7 +180,7 @@ class AlignedWindowOperator(TimeWindowOperator):
     def _place(self, value: Any, stamp: Any, time_ms: int, outer: dict[Any, Any], key: Any) -> None:
         size, lateness, clock = self._size, self._lateness_ms, self._clock_ms()
         last = time_ms - (time_ms - self._offset) % self._slide
-        skipped = last > time_ms - size
+        skipped = last > time_ms - size or time_ms + lateness <= clock
         shared = self._slide < size and fix(value) is not value
         for start in range(last, time_ms - size, -self._slide):
             end = start + size - 1

@@ -19,6 +19,7 @@ from penstock.core.job import ChainedOperator
 from penstock.core.poison import FailedWindow
 from penstock.core.specs import WindowSpec
 from penstock.core.windows import TimeWindow
+from penstock.runtime.list_keys import shown as shown_key
 from penstock.runtime.operators.poison import held_back, poisoned, taken
 from penstock.runtime.operators.windows.operator import WindowOperator
 
@@ -149,7 +150,7 @@ class WindowGuard(WindowOperator):
             return None
 
     def _failed_window(self, window: Any, error: Exception) -> None:
-        poisoned(self.poison, FailedWindow(self._backend.key, window), window.max_timestamp(), error)
+        poisoned(self.poison, FailedWindow(shown_key(self._backend.key), window), window.max_timestamp(), error)
 
 
 @cache

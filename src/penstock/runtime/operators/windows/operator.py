@@ -16,6 +16,7 @@ from penstock.core.window_functions import ProcessWindowFunction
 from penstock.core.windows import MergingWindowAssigner
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, not_iterable, user_failure
+from penstock.runtime.list_keys import shown as shown_key
 from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.process import KeyedOperator
 from penstock.runtime.operators.windows.contents import Combiner, Folded, Kept
@@ -100,7 +101,7 @@ class WindowOperator(KeyedOperator):
 
     def _element(self, value: Any, stamp: Any) -> None:
         windows = self._assigner.assign_windows(value, stamp, self._context)
-        skipped = bool(windows)
+        skipped = bool(windows) or self._is_overdue(stamp)
         for window in windows:
             actual = self._set.add(window, self._merge)
             if self._is_late(actual):
@@ -111,6 +112,10 @@ class WindowOperator(KeyedOperator):
         if skipped:
             self._too_late(value, stamp)
 
+    def _is_overdue(self, stamp: Any) -> bool:
+        """Whether a record that belongs to no window is late for any window that could have ended with it."""
+        return self._event_time and stamp is not None and stamp + self._lateness_ms <= self.current_watermark
+
     def _into(self, window: Any, value: Any, stamp: Any) -> None:
         namespace = self._set.state_namespace(window)
         self._contents.add(namespace, value, stamp)
@@ -119,7 +124,10 @@ class WindowOperator(KeyedOperator):
         self._register_cleanup(window)
 
     def _too_late(self, value: Any, stamp: Any) -> None:
-        """All windows of the record are past their cleanup: to the side output if there is one; counted either way."""
+        """All windows of the record are past their cleanup, or it has none and the clock has passed it.
+
+        It goes to the side output if there is one; it is counted either way.
+        """
         self.late += 1
         if self._spec.late_tag is None:
             self.dropped += 1
@@ -155,8 +163,8 @@ class WindowOperator(KeyedOperator):
             return shown
         if isinstance(function, ProcessWindowFunction):
             self._shown.namespace = pack(window)
-            return function.process(self._backend.key, self._shown, shown)
-        result: Iterable[Any] | None = function.apply(self._backend.key, window, shown)
+            return function.process(shown_key(self._backend.key), self._shown, shown)
+        result: Iterable[Any] | None = function.apply(shown_key(self._backend.key), window, shown)
         return result
 
     # -- time ---------------------------------------------------------------------------------------

@@ -188,9 +188,7 @@ def test_a_job_is_stopped_rescaled_and_upgraded_and_its_results_are_those_of_one
 
     with pytest.raises(SavepointError, match=r"nobody claims the state of operator 'Map' \(uid marked\)"):
         _without_marks(tmp_path, ended)
-    with pytest.raises(
-        ForeignCheckpointError, match=r"does not fit this program:\n- .*keyed state, but is not keyed"
-    ):
+    with pytest.raises(ForeignCheckpointError, match=r"does not fit this program:\n- .*keyed state, but is not keyed"):
         _not_keyed(tmp_path)
 
 

@@ -15,6 +15,8 @@ from penstock.core.errors import RecordError, SinkError
 from penstock.core.sink import CommitRequest, WriterInitContext
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink, OutputFileConfig
+from penstock.datastream.formats.csv import CsvBulkWriters, CsvSchema
+from penstock.datastream.formats.orc import OrcBulkWriters
 from penstock.datastream.formats.parquet import ParquetBulkWriters
 from penstock.testing import LocalJob, local_job
 from tests.connectors.formats.typed import mystery
@@ -210,7 +212,45 @@ def parquet(folder: Path, *types: Any) -> FileSink:
         ),
         (lambda p: parquet(p), [5], "cannot be written as Parquet: it must have fields"),
         (lambda p: parquet(p, Types.LONG()), [(1, 2)], "has 2 fields, the schema 1"),
-        (lambda p: parquet(p, Types.LONG()), [("x",)], "records cannot be written as Parquet"),
+        (
+            lambda p: parquet(p, Types.LONG()),
+            [(1,), ("x",)],
+            r"the record \('x',\) cannot be written as Parquet: column 'c0' is int64, got 'x' \(str\)",
+        ),
+        (
+            lambda p: parquet(p, Types.STRING(), Types.BYTE()),
+            [("a", 1), ("b", 300)],
+            r"the record \('b', 300\) cannot be written as Parquet: column 'c1' is int8, got 300 \(int\)",
+        ),
+        (
+            lambda p: parquet(p),
+            [{"a": 1, "b": "x"}, {"a": 2, "b": None}, {"a": "y", "b": "z"}],
+            r"the record \{'a': 'y', 'b': 'z'\} cannot be written as Parquet: column 'a' is int64, got 'y' \(str\)",
+        ),
+        (
+            lambda p: parquet(p, Types.MAP(Types.STRING(), Types.INT())),
+            [({"a": 1},), ([5],)],
+            r"the record \(\[5\],\) cannot be written as Parquet: column 'c0': 'list' object has no attribute 'items'",
+        ),
+        (
+            lambda p: parquet(p, Types.ROW_NAMED(["x"], [Types.LIST(Types.INT())])),
+            [(Row(x=5),)],
+            "cannot be written as Parquet: column 'c0': column 'x': 'int' object is not iterable",
+        ),
+        (
+            lambda p: FileSink.for_bulk_format(
+                str(p), OrcBulkWriters.for_row_type(Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.STRING()]))
+            ).build(),
+            [(1, "x"), (2, 3)],
+            r"the record \(2, 3\) cannot be written as ORC: column 'b' is string, got 3 \(int\)",
+        ),
+        (
+            lambda p: FileSink.for_bulk_format(
+                str(p), CsvBulkWriters.for_schema(CsvSchema.builder().add_number_column("n").build())
+            ).build(),
+            [(1,), ("x",)],
+            r"the record \('x',\) cannot be written as CSV: field 'n': invalid literal for int\(\) with base 10: 'x'",
+        ),
         (lambda p: parquet(p), [{"a": 1}, {"a": 1, "z": 2}], r"has fields \['z'\] that the schema \['a'\] has not"),
         (
             lambda p: FileSink.for_row_format(str(p), Encoder.json_encoder()).build(),

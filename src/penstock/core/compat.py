@@ -32,7 +32,7 @@ _THREADS = "Spark chooses how files are copied"
 _HADOOP = "files are read and written without Hadoop"
 _ROLLED = "files are closed at the end of every micro-batch"
 _WIDTH = "a text column holds texts of any length: they are neither padded nor cut"
-_DECIMALS = "a decimal column has 38 digits, 18 of them after the point"
+_LENGTH = "a column of bytes holds values of any length: they are neither padded nor cut"
 _FRACTION = "a column of times or timestamps has microseconds"
 _PROCESSES = "it is about Flink's own processes; Spark's are set with spark.*"
 
@@ -118,12 +118,13 @@ NO_EFFECT: dict[str, str] = {
     "DataStream.set_uid_hash": "state is matched by uid alone: give the operator its old uid",
     "DataStream.slot_sharing_group": _SLOTS,
     "CsvSchemaBuilder.set_strict_headers": "without set_use_header() no header is read",
+    "DataTypes.BINARY.length": _LENGTH,
     "DataTypes.CHAR.length": _WIDTH,
-    "DataTypes.DECIMAL.precision": _DECIMALS,
-    "DataTypes.DECIMAL.scale": _DECIMALS,
     "DataTypes.FIELD.description": "types carry names alone",
     "DataTypes.TIME.precision": _FRACTION,
     "DataTypes.TIMESTAMP.precision": _FRACTION,
+    "DataTypes.TIMESTAMP_LTZ.precision": _FRACTION,
+    "DataTypes.VARBINARY.length": _LENGTH,
     "DataTypes.VARCHAR.length": _WIDTH,
     "DataTypes.nullable": "a column may hold None",
     "EmbeddedRocksDBStateBackend.set_db_storage_paths": "Spark's local directories hold the working state",

@@ -5,13 +5,55 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.core.compat import warn_once
-from penstock.core.types import TypeInformation, Types
+from penstock.core.errors import ProgramError
+from penstock.core.types import BasicType, BasicTypeInfo, InstantTypeInfo, TypeInformation, Types
 
-__all__ = ["DataTypes"]
+__all__ = ["DataTypes", "DecimalType", "LocalZonedTimestampType"]
 
 Field = tuple[str, TypeInformation]
 _LONGEST = 0x7FFFFFFF
 """The length of a VARCHAR that is as good as none."""
+_MOST_DIGITS = 38
+
+
+class DecimalType(BasicTypeInfo):
+    """Decimal numbers of so many digits, some of them after the point; formats round to these, half up.
+
+    >>> DataTypes.DECIMAL(10, 2)
+    DECIMAL(10, 2)
+    """
+
+    def __init__(self, precision: int, scale: int) -> None:
+        if not 1 <= precision <= _MOST_DIGITS or not 0 <= scale <= precision:
+            raise ProgramError(
+                f"DataTypes.DECIMAL({precision}, {scale}): the precision is a number from 1 to {_MOST_DIGITS}, the "
+                "scale one from 0 to the precision"
+            )
+        super().__init__(BasicType.BIG_DEC)
+        self.precision, self.scale = precision, scale
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DecimalType) and (self.precision, self.scale) == (other.precision, other.scale)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.precision, self.scale))
+
+    def __repr__(self) -> str:
+        return f"DECIMAL({self.precision}, {self.scale})"
+
+
+class LocalZonedTimestampType(InstantTypeInfo):
+    """Moments: an `Instant` or a datetime with a time zone when written, a datetime in UTC when read.
+
+    >>> DataTypes.TIMESTAMP_LTZ()
+    TIMESTAMP_LTZ
+    """
+
+    def __init__(self) -> None:
+        super().__init__(BasicType.INSTANT)
+
+    def __repr__(self) -> str:
+        return "TIMESTAMP_LTZ"
 
 
 def _typed(info: TypeInformation, nullable: bool) -> TypeInformation:
@@ -84,11 +126,18 @@ class DataTypes:
         return _typed(Types.PRIMITIVE_ARRAY(Types.BYTE()), nullable)
 
     @staticmethod
+    def BINARY(length: int, nullable: bool = True) -> TypeInformation:
+        _dropped("BINARY.length", length)
+        return _typed(Types.PRIMITIVE_ARRAY(Types.BYTE()), nullable)
+
+    @staticmethod
+    def VARBINARY(length: int, nullable: bool = True) -> TypeInformation:
+        _dropped("VARBINARY.length", length, _LONGEST)
+        return _typed(Types.PRIMITIVE_ARRAY(Types.BYTE()), nullable)
+
+    @staticmethod
     def DECIMAL(precision: int, scale: int, nullable: bool = True) -> TypeInformation:
-        """As `BIG_DEC`: 38 digits, 18 of them after the point, in columnar files."""
-        _dropped("DECIMAL.precision", precision, 38)
-        _dropped("DECIMAL.scale", scale, 18)
-        return _typed(Types.BIG_DEC(), nullable)
+        return _typed(DecimalType(precision, scale), nullable)
 
     @staticmethod
     def TIME(precision: int = 0, nullable: bool = True) -> TypeInformation:
@@ -100,6 +149,16 @@ class DataTypes:
     def TIMESTAMP(precision: int = 6, nullable: bool = True) -> TypeInformation:
         _dropped("TIMESTAMP.precision", precision, 6)
         return _typed(Types.SQL_TIMESTAMP(), nullable)
+
+    @staticmethod
+    def TIMESTAMP_LTZ(precision: int = 6, nullable: bool = True) -> TypeInformation:
+        """Moments, to the microsecond."""
+        _dropped("TIMESTAMP_LTZ.precision", precision, 6)
+        return _typed(LocalZonedTimestampType(), nullable)
+
+    @staticmethod
+    def TIMESTAMP_WITH_LOCAL_TIME_ZONE(precision: int = 6, nullable: bool = True) -> TypeInformation:
+        return DataTypes.TIMESTAMP_LTZ(precision, nullable)
 
     @staticmethod
     def ARRAY(element_type: TypeInformation, nullable: bool = True) -> TypeInformation:

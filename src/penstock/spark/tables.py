@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.core.data_types import DecimalType
 from penstock.core.errors import ProgramError, SinkError
 from penstock.core.types import TypeInformation
 
@@ -42,6 +43,8 @@ def spark_type(info: TypeInformation) -> str:
     >>> spark_type(Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.LIST(Types.STRING())]))
     'struct<`a`: int, `b`: array<string>>'
     """
+    if isinstance(info, DecimalType):
+        return f"decimal({info.precision},{info.scale})"
     if info.name in _SIMPLE:
         return _SIMPLE[info.name]
     inner = [spark_type(t) for t in info.params]

@@ -317,3 +317,12 @@ def test_what_does_not_fit_is_refused_by_name(call: Any, error: type[Exception],
     """P9"""
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_field_that_is_none_has_no_bytes() -> None:
+    """X5: as in PyFlink, and so has a record that is None."""
+    schema = RowFieldExtractorSchema(0)
+    assert schema.serialize(None) == b""
+    assert schema.serialize(Row(None, 1)) == b""
+    assert schema.serialize((None,)) == b""
+    assert schema.serialize((b"x",)) == b"x"

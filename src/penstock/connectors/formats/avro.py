@@ -12,7 +12,14 @@ from typing import Any, BinaryIO, cast
 
 from penstock.connectors.formats.avro_rows import Named, from_rows, to_rows, type_of
 from penstock.connectors.formats.bulk import BulkWriterFactory
-from penstock.connectors.formats.files import BulkFormat, Extent, InputFormat, check_unchanged, damaged
+from penstock.connectors.formats.files import (
+    BulkFormat,
+    Extent,
+    InputFormat,
+    check_unchanged,
+    damaged,
+    refuse_empty,
+)
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.core.errors import ProgramError, RecordError
 from penstock.core.types import ResultTypeQueryable, TypeInformation
@@ -126,8 +133,13 @@ class AvroReaderFormat(BulkFormat):
     def for_generic_record(schema: AvroSchema | None = None) -> AvroReaderFormat:
         return AvroReaderFormat(schema)
 
+    def stop_for(self, extent: Extent, records: int) -> tuple[int, int]:
+        refuse_empty(extent)
+        return super().stop_for(extent, records)
+
     def read(self, extent: Extent) -> Iterator[list[Any]]:
         check_unchanged(extent)
+        refuse_empty(extent)
         with open(extent.path, "rb") as file:
             blocks = self._blocks(file, extent)
             while batch := self._next(blocks, extent.path):

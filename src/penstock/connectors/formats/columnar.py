@@ -12,7 +12,14 @@ from penstock.connectors.formats.arrow_types import row_type_of
 from penstock.connectors.formats.avro import AvroSchema
 from penstock.connectors.formats.avro_columns import column_type, from_columns, to_columns
 from penstock.connectors.formats.bulk import BulkWriterFactory
-from penstock.connectors.formats.files import BulkFormat, Extent, StreamFormat, check_unchanged, damaged
+from penstock.connectors.formats.files import (
+    BulkFormat,
+    Extent,
+    StreamFormat,
+    check_unchanged,
+    damaged,
+    refuse_empty,
+)
 from penstock.core.compat import warn_once
 from penstock.core.config import Configuration
 from penstock.core.errors import RecordError, SourceError
@@ -58,6 +65,7 @@ class _ColumnarFormat(BulkFormat):
 
     def stop_for(self, extent: Extent, records: int) -> tuple[int, int]:
         """Whole groups, at least one."""
+        refuse_empty(extent)
         with damaged(extent.path, Exception):
             groups = self._groups(self._open(extent.path), extent.size)
         taken = 0
@@ -73,6 +81,7 @@ class _ColumnarFormat(BulkFormat):
 
     def read(self, extent: Extent) -> Iterator[list[Any]]:
         check_unchanged(extent)
+        refuse_empty(extent)
         batches = self._arrow_batches(extent)
         while True:
             with damaged(extent.path, Exception):
@@ -284,7 +293,20 @@ class _OrcFactory(_ColumnarFactory):
         try:
             writer.write(table)
         except (pyarrow.ArrowException, NotImplementedError) as error:
-            raise RecordError(f"records cannot be written as ORC: {error}") from error
+            where = next((f"column {f.name!r}: " for f in table.schema if _orc_refuses(table, f.name)), "")
+            raise RecordError(f"records cannot be written as ORC: {where}{error}") from error
+
+
+def _orc_refuses(table: Any, column: str) -> bool:
+    """Whether a column alone cannot be written: ORC does not say which one it was."""
+    import pyarrow
+    from pyarrow import orc
+
+    try:
+        orc.write_table(table.select([column]), pyarrow.BufferOutputStream())
+    except (pyarrow.ArrowException, NotImplementedError):
+        return True
+    return False
 
 
 class ParquetBulkWriters:

@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.connectors.formats.csv_schema import CsvColumn, CsvDialect
 from penstock.connectors.formats.kinds import element, fields, kind
-from penstock.connectors.formats.scalars import READ, WHOLE_BOUNDS, WRITE, naive_utc
+from penstock.connectors.formats.scalars import WHOLE_BOUNDS, naive_utc, reader, writer
 from penstock.connectors.formats.values import field_values, row_maker
 from penstock.core.errors import ProgramError, RecordError
 from penstock.core.types import TypeInformation
@@ -68,7 +68,7 @@ def _reader(info: TypeInformation, separator: str, null: str | None) -> Convert:
             return lambda text: [item(t) for t in _parts(text, separator)]
         case "ROW" | "TUPLE":
             return _nested_reader(info, separator, null)
-    convert = READ.get(kind(info))
+    convert = reader(info)
     if convert is None:
         raise ProgramError(f"CSV has no form for {info.name}")
     return convert if kind(info) in _TEXT else lambda text: convert(text.strip())
@@ -109,14 +109,16 @@ def _writer(info: TypeInformation, separator: str, null: str | None) -> Callable
         case "ROW" | "TUPLE":
             items = [_field_writer(n, t, separator, null) for n, t in fields(info)]
             return lambda value: _joined([w(v) for w, v in zip(items, value, strict=True)], separator)
-    convert = _WRITE.get(kind(info))
+    convert = _AS_IN_SQL.get(kind(info)) or writer(info)
     if convert is None:
         raise ProgramError(f"CSV has no form for {info.name}")
     return lambda value: _shown(convert(value))
 
 
 def _time_out(value: Any) -> str:
-    return str(WRITE["SQL_TIME"](value)).removesuffix("Z")
+    if not isinstance(value, datetime.time):
+        raise ValueError(f"{value!r} is a {type(value).__name__}")
+    return value.isoformat()
 
 
 def _timestamp_out(value: Any) -> str:
@@ -128,7 +130,8 @@ def _timestamp_out(value: Any) -> str:
     return f"{moment.date()} {moment:%H:%M:%S}.{fraction}"
 
 
-_WRITE = WRITE | {"SQL_TIME": _time_out, "SQL_TIMESTAMP": _timestamp_out}
+_AS_IN_SQL = {"SQL_TIME": _time_out, "SQL_TIMESTAMP": _timestamp_out}
+"""Kinds that Flink writes to CSV as `java.sql` shows them, and not as ISO 8601 has it."""
 
 
 def _shown(value: Any) -> str:

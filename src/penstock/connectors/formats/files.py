@@ -28,6 +28,7 @@ __all__ = [
     "compressed",
     "damaged",
     "open_file",
+    "refuse_empty",
 ]
 
 RECORD_BYTES = 64
@@ -59,6 +60,8 @@ class FileFormat(ABC):
 
     def stop_for(self, extent: Extent, records: int) -> tuple[int, int]:
         """Where to stop if about so many records may be read from the extent, and how many that will be, roughly."""
+        if compressed(extent.path):
+            refuse_empty(extent)
         if not self.splittable(extent.path):
             return extent.stop, _guess(extent.stop - extent.first)
         stop = min(extent.stop, extent.first + max(1, records) * RECORD_BYTES)
@@ -222,6 +225,7 @@ def open_file(extent: Extent) -> BinaryIO:
     check_unchanged(extent)
     if not compressed(path):
         return open(path, "rb")
+    refuse_empty(extent)
     return cast(BinaryIO, _Unpacked(path, _OPENERS[os.path.splitext(path)[1].lower()](path)))
 
 
@@ -261,6 +265,15 @@ def _check_beginning(extent: Extent, size: int) -> None:
         raise SourceError(
             f"{extent.path} was modified after the source had found it: its first {extent.stop} bytes are not the same "
             "any more. Restore it. A watched file may only grow: give new contents another name"
+        )
+
+
+def refuse_empty(extent: Extent) -> None:
+    """Refuse a file of no bytes where even one without records has some: whoever wrote or copied it did not finish."""
+    if extent.size == 0:
+        raise SourceError(
+            f"{extent.path} is damaged or not of this format: it is empty, and even a file without records has a "
+            "header in this format. Restore it, or remove it"
         )
 
 

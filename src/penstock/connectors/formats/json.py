@@ -13,7 +13,7 @@ from typing import Any
 from penstock.connectors.formats.files import LineFormat
 from penstock.connectors.formats.json_schema import type_of_json_schema
 from penstock.connectors.formats.kinds import element, fields, kind, mentions
-from penstock.connectors.formats.scalars import READ, WHOLE_BOUNDS, WRITE, NumberText
+from penstock.connectors.formats.scalars import WHOLE_BOUNDS, NumberText, reader, writer
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.connectors.formats.values import field_values, row_maker
 from penstock.core.errors import ProgramError, RecordError
@@ -207,7 +207,7 @@ _parse_any = _parser(None)
 
 def _reader(info: TypeInformation, strict: bool, ignore: bool) -> Convert:
     """A function from what `json` parsed to a value of the type; None stays None."""
-    convert = _composite_reader(info, strict, ignore) or READ.get(kind(info))
+    convert = _composite_reader(info, strict, ignore) or reader(info)
     if convert is None:
         raise ProgramError(f"JSON has no form for {info.name}")
     return _optional(convert)
@@ -302,7 +302,7 @@ def _writer(info: TypeInformation) -> Callable[[Any], str]:
 
 
 def _scalar_writer(info: TypeInformation) -> Callable[[Any], str]:
-    convert = WRITE.get(kind(info))
+    convert = writer(info)
     if convert is None:
         raise ProgramError(f"JSON has no form for {info.name}")
     return lambda value: _text(convert(value))

@@ -14,13 +14,15 @@ import math
 import re
 import struct
 from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
-from penstock.connectors.formats.kinds import BYTES
+from penstock.connectors.formats.kinds import BYTES, kind
+from penstock.core.data_types import DecimalType, LocalZonedTimestampType
 from penstock.core.time import Instant
+from penstock.core.types import TypeInformation
 
-__all__ = ["READ", "WHOLE_BOUNDS", "WRITE", "NumberText", "naive_utc"]
+__all__ = ["WHOLE_BOUNDS", "NumberText", "as_instant", "moment_of", "naive_utc", "reader", "rounded", "writer"]
 
 _BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
 WHOLE_BOUNDS = {name: 1 << bits - 1 for name, bits in _BITS.items()}
@@ -125,7 +127,7 @@ def _bytes(text: str) -> bytes:
         raise ValueError(f"not base64: {error}") from error
 
 
-READ: dict[str, Callable[[Any], Any]] = {
+_READ: dict[str, Callable[[Any], Any]] = {
     "STRING": _text,
     "CHAR": _text,
     "BOOLEAN": _boolean,
@@ -201,7 +203,7 @@ def _of(cls: type | tuple[type, ...], show: Callable[[Any], Any]) -> Callable[[A
     return write
 
 
-WRITE: dict[str, Callable[[Any], Any]] = {
+_WRITE: dict[str, Callable[[Any], Any]] = {
     "STRING": _of(str, str),
     "CHAR": _of(str, str),
     "BOOLEAN": _of(bool, bool),
@@ -213,8 +215,63 @@ WRITE: dict[str, Callable[[Any], Any]] = {
     "SQL_DATE": _of(datetime.date, datetime.date.isoformat),
     "SQL_TIME": _of(datetime.time, lambda value: f"{value.isoformat()}Z"),
     "SQL_TIMESTAMP": _of(datetime.datetime, lambda value: f"{naive_utc(value).isoformat()}Z"),
-    "INSTANT": _of(Instant, _instant_out),
+    "INSTANT": lambda value: _instant_out(as_instant(value)),
     BYTES: _of((bytes, bytearray), lambda value: base64.b64encode(value).decode()),
 }
 """By kind: from Python to a JSON scalar (`Decimal` for `BIG_DEC`, `NumberText` for floats that are finite). Raises
 `ValueError` or `TypeError`."""
+
+
+def reader(info: TypeInformation) -> Callable[[Any], Any] | None:
+    """From a JSON value, or from text, to a value of the type; None if there is no form for it."""
+    read = _READ.get(kind(info))
+    if isinstance(info, DecimalType):
+        return lambda value: rounded(_decimal(value), info)
+    if isinstance(info, LocalZonedTimestampType):
+        return _needs_text(lambda text: moment_of(_instant(text)))
+    return read
+
+
+def writer(info: TypeInformation) -> Callable[[Any], Any] | None:
+    """From a value of the type to a JSON scalar; None if there is no form for it."""
+    if isinstance(info, DecimalType):
+        return lambda value: rounded(_decimal(value), info)
+    return _WRITE.get(kind(info))
+
+
+# -- types with more to them than their kind ----------------------------------------------------------
+
+
+def rounded(number: Decimal, info: DecimalType) -> Decimal:
+    """The number with the digits of its type, rounded half up as Flink does; refused if it has too many before the
+    point, where Flink would put null."""
+    if number.is_finite() and number.adjusted() < info.precision:
+        made = number.quantize(Decimal(1).scaleb(-info.scale), ROUND_HALF_UP, _WIDE)
+        if not made or made.adjusted() < info.precision - info.scale:
+            return made
+    raise ValueError(f"{number} does not fit in {info!r}")
+
+
+_WIDE = Context(prec=100)
+
+
+def as_instant(value: Any) -> Instant:
+    """The moment that an `Instant`, or a datetime with a time zone, stands for."""
+    if isinstance(value, Instant):
+        return value
+    if not isinstance(value, datetime.datetime):
+        raise ValueError(f"{value!r} is a {type(value).__name__}, not an Instant")
+    if value.tzinfo is None:
+        raise ValueError(f"{value!r} has no time zone, so that it is not clear which moment it is: give it one")
+    micros = (value - _EPOCH) // datetime.timedelta(microseconds=1)
+    return Instant(micros // 1_000_000, micros % 1_000_000 * 1000)
+
+
+def moment_of(instant: Instant) -> datetime.datetime:
+    """The moment as a datetime in UTC, which has microseconds."""
+    if instant.nanos % 1000:
+        raise ValueError(f"{instant!r} has a fraction of a microsecond, for which there is no room")
+    return _EPOCH + datetime.timedelta(seconds=instant.seconds, microseconds=instant.nanos // 1000)
+
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)

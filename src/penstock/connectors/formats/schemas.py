@@ -103,7 +103,7 @@ class ByteArraySchema(SerializationSchema, DeserializationSchema):
 
 
 class RowFieldExtractorSchema(SerializationSchema):
-    """One field of a row, which must hold bytes already.
+    """One field of a row, which must hold bytes already; nothing (b"") of a field, or of a record, that is None.
 
     >>> RowFieldExtractorSchema(1).serialize(Row(1, b"key"))
     b'key'
@@ -115,9 +115,13 @@ class RowFieldExtractorSchema(SerializationSchema):
         self._index = field_index
 
     def serialize(self, element: Any) -> bytes:
+        if element is None:
+            return b""
         if not isinstance(element, (Row, tuple, list)) or len(element) <= self._index:
             raise RecordError(f"the record {element!r:.200} has no field {self._index}")
         value = element[self._index]
+        if value is None:
+            return b""
         if not isinstance(value, (bytes, bytearray)):
             raise RecordError(
                 f"field {self._index} of the record {element!r:.200} is a {type(value).__name__}: "

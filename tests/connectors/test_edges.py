@@ -5,7 +5,9 @@ per piece, or forgets a piece that is exactly full, gives itself away at one of 
 """
 
 import io
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from penstock.datastream.connectors.file_system import (
     RollingPolicy,
     StreamFormat,
 )
+from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.formats.avro import AvroBulkWriters, AvroInputFormat, AvroReaderFormat, AvroSchema
 from penstock.datastream.formats.csv import CsvBulkWriters, CsvReaderFormat, CsvSchema
@@ -363,3 +366,18 @@ def test_a_watched_folder_gives_every_file(tmp_path: Path, monkeypatch: pytest.M
             found += [v for vs, _ in made.read(0, 1, position, end) for v in vs]
         position = end
     assert sorted(map(int, found)) == list(range(count))
+
+
+@pytest.mark.parametrize("count", around(4))
+def test_a_database_gets_every_row(tmp_path: Path, count: int) -> None:
+    """X2: in statements of so many rows, and what is left at the end of a batch."""
+    with closing(sqlite3.connect(tmp_path / "db")) as database:
+        database.execute("create table t (n integer)")
+    options = JdbcConnectionOptions.JdbcConnectionOptionsBuilder().with_url(f"jdbc:sqlite:{tmp_path / 'db'}").build()
+    execution = JdbcExecutionOptions.builder().with_batch_size(4).build()
+    env = StreamExecutionEnvironment()
+    sink = JdbcSink.sink("insert into t values (?)", Types.ROW([Types.LONG()]), options, execution)
+    env.from_collection([(i,) for i in range(count)]).add_sink(sink)
+    local_job(env).run([5])
+    with closing(sqlite3.connect(tmp_path / "db")) as database:
+        assert [n for (n,) in database.execute("select n from t order by n")] == list(range(count))

@@ -3,11 +3,13 @@
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from penstock.common import Configuration
+from penstock.connectors import socket_source
 from penstock.core.errors import ProgramError, UserFunctionError
 from penstock.datastream import StreamExecutionEnvironment
 
@@ -133,3 +135,17 @@ def test_what_makes_no_sense_is_refused(args: tuple[Any, ...], text: str) -> Non
     """P9"""
     with pytest.raises(ProgramError, match=rf"^socket_text_stream\(\): {text}"):
         StreamExecutionEnvironment().socket_text_stream("localhost", *args)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 9])
+@pytest.mark.parametrize("room", [1, 2, 3, 15, 16, 17])
+def test_what_is_received_in_pieces_is_whole(
+    serve: Callable[..., Server], monkeypatch: pytest.MonkeyPatch, count: int, room: int
+) -> None:
+    """X1: a piece may end within a character, within a delimiter, or with one."""
+    monkeypatch.setattr(socket_source, "_CHUNK", room)
+    found: list[str] = []
+    context = SimpleNamespace(collect=found.append)
+    server = serve(sends("".join(f"ü{i}\r\n" for i in range(count)).encode()))
+    socket_source.SocketTextStreamFunction("127.0.0.1", server.port).run(context)  # type: ignore[arg-type]
+    assert found == [f"ü{i}" for i in range(count)]

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.runtime.chunk import DATA, ChunkRow
+from penstock.spark import rows
 from penstock.spark.labels import labels
 from penstock.spark.rows import ARROW_SCHEMA, from_arrow, to_arrow
 
@@ -60,3 +61,15 @@ def test_state_requests_on_their_way_are_bounded_in_bytes() -> None:
     ]
     assert found == [[1, 6], [6], [50], [50], [1]]
     assert [len(window) for window in _windows([b"x"] * 65)] == [32, 32, 1]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 9])
+@pytest.mark.parametrize("room", [1, 39, 40, 41, 1 << 20])
+def test_batches_of_any_size_hold_every_row(monkeypatch: pytest.MonkeyPatch, count: int, room: int) -> None:
+    """G4: at the edges of their number of rows and of bytes."""
+    monkeypatch.setattr(rows, "_BATCH_ROWS", 4)
+    monkeypatch.setattr(rows, "_BATCH_BYTES", room)
+    given = [ChunkRow(0, 1, 2, n, DATA, bytes(10)) for n in range(count)]
+    batches = list(to_arrow(given, 1))
+    assert list(from_arrow(batches, 0)) == given
+    assert all(0 < batch.num_rows <= 4 for batch in batches)

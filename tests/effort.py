@@ -4,7 +4,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["PROFILE", "examples", "some"]
+__all__ = ["HANG_MS", "HANG_S", "PROFILE", "examples", "some"]
+
+HANG_S = 1_800
+"""When something that a test waits for is taken to hang. Never how long it may take: a machine may be very busy."""
+HANG_MS = HANG_S * 1000
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
 _SHARES = {"check": 0.1, "default": 1.0, "thorough": 20.0}

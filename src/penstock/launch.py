@@ -352,13 +352,20 @@ def append_to_table(table: str, paths: Sequence[str]) -> None:
     append_parquet(spark_session(base_configuration(), 1), table, paths)
 
 
-def ask_job(checkpoint: str, path: str, ends: bool, drain: bool, timeout_s: int) -> str:
-    """Ask the job that runs on a checkpoint for a savepoint, or to end; the savepoint's path, if there is one."""
+def ask_job(checkpoint: str, path: str, ends: bool, drain: bool, timeout_s: int | None) -> str:
+    """Ask the job that runs on a checkpoint for a savepoint, or to end; the savepoint's path, if there is one.
+
+    Without a time-out, waits for as long as the job lives.
+    """
     from penstock.savepoint.requests import Request, ask
 
     whole = os.path.abspath(path) if path and "://" not in path else path  # the job may have been started elsewhere
     request = Request(whole, ends, drain)
-    return ask(checkpoint, request, SystemClock(), min(60, timeout_s) * 1000, timeout_s * 1000)
+    limit_ms = None if timeout_s is None else timeout_s * 1000
+    return ask(checkpoint, request, SystemClock(), _ANSWER_MS, _FINISH_MS, limit_ms)
+
+
+_ANSWER_MS, _FINISH_MS = 60_000, 600_000
 
 
 def checkpoint_to_savepoint(checkpoint: str, path: str) -> Savepoint:

@@ -26,10 +26,12 @@ def _own_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 
 class Deaf(Client):
-    """Does not end when it is told to."""
+    """Does not end when it is told to, but when the test lets it."""
+
+    released = threading.Event()
 
     def stop(self) -> None:
-        threading.Event().wait(2)
+        self.released.wait()
         self.become(JobStatus.CANCELED)
 
 
@@ -100,6 +102,7 @@ def test_a_job_that_is_silent_or_refuses_is_told() -> None:
     result = penstock("cancel", "deaf", "--timeout", "0.3")
     assert result.exit_code == 1
     assert "'deaf' has not answered for 0.3 s; it may be in a long batch" in result.stderr
+    Deaf.released.set()
     client = Stubborn("eeee0000")
     _start(client, "stubborn")
     assert penstock("cancel", "stubborn").stderr == "Error: 'stubborn': the query does not answer\n"

@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from penstock.cli import main
+from tests.effort import HANG_S
 
 pytestmark = pytest.mark.spark
 
@@ -51,7 +52,7 @@ def _run_and_end(
     process = _penstock("run", str(job), "-p", "1", "--checkpoint", str(checkpoint), "--host", "streaming")
     assert process.stdout is not None
     assert process.stderr is not None
-    too_long = threading.Timer(240, os.killpg, (process.pid, signal.SIGKILL))
+    too_long = threading.Timer(HANG_S, os.killpg, (process.pid, signal.SIGKILL))
     too_long.start()
     # not communicate(): it would forget what readline() has read ahead
     first = process.stdout.readline()
@@ -104,7 +105,7 @@ def test_a_failing_function_on_the_bounded_host(tmp_path: Path) -> None:
         )
     )
     process = _penstock("run", str(job))
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate()
     assert (process.returncode, out) == (1, "")
     assert "operator 'halve' (uid h) failed on record 0" in err
     assert err.endswith("ZeroDivisionError: integer division or modulo by zero\n")
@@ -115,7 +116,7 @@ def test_a_failing_function_on_the_bounded_host(tmp_path: Path) -> None:
 def test_the_doctor_tries_spark() -> None:
     """P2: an embedded Spark starts and runs a job."""
     process = _penstock("doctor", "--start-spark")
-    out, err = process.communicate(timeout=240)
+    out, err = process.communicate()
     assert process.returncode == 0, out + err
     assert re.search(r"Spark +4\.3\.\d+ started and ran a job in \d+\.\d s", out)
 
@@ -125,7 +126,7 @@ def test_a_master_that_is_none_ends_with_a_message(tmp_path: Path) -> None:
     job = tmp_path / "job.py"
     job.write_text(dedent(JOB))
     process = _penstock("run", str(job), "--master", "local[moon]")
-    _, err = process.communicate(timeout=240)
+    _, err = process.communicate()
     assert process.returncode == 1
     assert err.startswith("Error: Spark could not be started on local[moon]: ")
     assert "Could not parse Master URL: 'local[moon]'" in err

@@ -102,7 +102,7 @@ def supervised(folder: Path, text: str, *args: str) -> subprocess.Popen[str]:
 def test_a_killed_driver_comes_back_with_its_settings_and_arguments(tmp_path: Path) -> None:
     """F10"""
     process = supervised(tmp_path, FRAGILE, str(tmp_path / "tries"), "2")
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate()
     assert process.returncode == 0, err
     assert out.strip().endswith("> 3")
     assert "The driver was ended by signal 9. Restart 1 in 0 ms" in err
@@ -113,7 +113,7 @@ def test_a_killed_driver_comes_back_with_its_settings_and_arguments(tmp_path: Pa
 def test_one_that_is_killed_again_and_again_ends_the_command(tmp_path: Path) -> None:
     """F3"""
     process = supervised(tmp_path, FRAGILE, str(tmp_path / "tries"), "9")
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate()
     assert process.returncode == 128 + signal.SIGKILL
     assert (tmp_path / "tries").read_text() == "xx"
     assert "gives up after 1 restart(s)" in err
@@ -139,6 +139,6 @@ def test_a_signal_to_the_supervisor_stops_the_job_for_good(tmp_path: Path, numbe
     assert process.stdout is not None
     process.stdout.readline()
     os.kill(process.pid, number)
-    _, err = process.communicate(timeout=120)
+    _, err = process.communicate()
     assert process.returncode == code
     assert "Restart" not in err

@@ -13,12 +13,13 @@ from pathlib import Path
 import pyspark
 
 from penstock.spark.java import find_java
+from tests.effort import HANG_S
 from tests.kill.processes import below, kill, wait_for
 
 __all__ = ["Cluster", "standalone_cluster"]
 
 LOOPBACK = "127.0.0.1"
-PATIENCE = 120.0
+PATIENCE = float(HANG_S)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import pytest
 
 from tests.cluster.golden import published, run
 from tests.cluster.standalone import Cluster, standalone_cluster
+from tests.effort import HANG_S
 from tests.kill.job import JobOptions
 from tests.kill.oracle import check
 from tests.kill.processes import below, kill, wait_for
@@ -40,7 +41,6 @@ def test_a_golden_job_gives_the_same_on_every_host(cluster: Cluster, tmp_path: P
         env={**os.environ, **QUICK_JVM},
         capture_output=True,
         text=True,
-        timeout=300,
     )
     assert done.returncode == 0, done.stderr[-4_000:]
     assert published(tmp_path, "bounded") == expected
@@ -63,7 +63,8 @@ def test_the_loss_of_an_executor_changes_nothing(cluster: Cluster, tmp_path: Pat
 
 
 NUMBERS = """
-    import sys
+    import sys, time
+    from pathlib import Path
     from penstock.common import Encoder, WatermarkStrategy
     from penstock.datastream import StreamExecutionEnvironment
     from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
@@ -71,29 +72,51 @@ NUMBERS = """
 
     env = StreamExecutionEnvironment.get_execution_environment()
     source = DataGeneratorSource(lambda i: i, 3_000, RateLimiterStrategy.per_second(300))
+
+    gate = Path(sys.argv[2])
+
+    def held(number):  # so that the job cannot end before its driver is killed
+        while number == 1_500 and not gate.exists():
+            time.sleep(0.05)
+        return str(number)
+
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").key_by(lambda i: i % 7)
-    numbers.map(str).sink_to(FileSink.for_row_format(sys.argv[1], Encoder.simple_string_encoder()).build())
+    numbers.map(held).sink_to(FileSink.for_row_format(sys.argv[1], Encoder.simple_string_encoder()).build())
     env.execute("numbers")
 """
+
+
+FEW = ("--conf", "penstock.batch.max-records=100")
+"""So that the first batches end before the number that is held."""
 
 
 def test_a_supervised_driver_that_is_killed_comes_back(cluster: Cluster, tmp_path: Path) -> None:
     """F10, F1: nobody starts it again but `penstock run --supervise`; every number is published once."""
     (tmp_path / "job.py").write_text(dedent(NUMBERS))
-    out = tmp_path / "out"
-    options = ("--master", cluster.master, "--checkpoint", str(tmp_path / "checkpoint"), "-p", "1", "--supervise")
+    out, gate = tmp_path / "out", tmp_path / "go on"
+    options = ("--master", cluster.master, "--checkpoint", str(tmp_path / "checkpoint"), "-p", "1", "--supervise", *FEW)
     process = subprocess.Popen(
-        [sys.executable, "-m", "penstock.cli", "run", *options, str(tmp_path / "job.py"), str(out)],
+        [
+            sys.executable,
+            "-m",
+            "penstock.cli",
+            "run",
+            *options,
+            str(tmp_path / "job.py"),
+            str(out),
+            str(gate),
+        ],
         cwd=ROOT,
         env={**os.environ, **QUICK_JVM},
         stderr=subprocess.PIPE,
         text=True,
     )
     try:
-        assert wait_for(lambda: bool(_published(out)), 240)
+        assert wait_for(lambda: bool(_published(out)) or process.poll() is not None, HANG_S)
         (driver,) = [p for p in below(process.pid) if p.parent == process.pid]
         kill(driver)
-        _, said = process.communicate(timeout=300)
+        gate.touch()
+        _, said = process.communicate()
     finally:
         for left in below(process.pid):
             kill(left)

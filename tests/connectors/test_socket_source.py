@@ -98,7 +98,7 @@ def test_a_job_that_waits_for_text_can_be_stopped(serve: Callable[..., Server]) 
 
     def answer(connection: socket.socket) -> None:
         connection.sendall(b"a\nb\n")
-        done.wait(10)
+        done.wait()
 
     server = serve(answer)
     env = environment()

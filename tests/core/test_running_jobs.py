@@ -69,11 +69,8 @@ class Client(JobClient):
 
 
 def _until(met: Any) -> None:
-    for _ in range(200):
-        if met():
-            return
+    while not met():
         threading.Event().wait(0.05)
-    raise AssertionError("it did not happen within 10 s")
 
 
 # -- the list -----------------------------------------------------------------------------------------------
@@ -215,7 +212,7 @@ def test_a_job_is_canceled_through_its_mailbox(tmp_path: Path, with_checkpoint: 
     job = find_job("words")
     assert (job.job_id, job.started_ms, job.engine, job.pid) == ("c0ffee00", 7, "streaming", os.getpid())
     request = Mailbox(job.mailbox).ask("cancel")
-    assert client.ended.wait(10)
+    client.ended.wait()
     _until(lambda: not announcements())
     assert Mailbox(job.mailbox).answer(request) == {"status": "CANCELED"}
 
@@ -314,6 +311,6 @@ def test_a_predecessor_on_the_checkpoint_leaves_the_mailbox_of_its_successor_alo
     old.stop()
     dismiss(old)
     Mailbox(find_job(str(tmp_path / "ckpt")).mailbox).ask("cancel")
-    assert new.ended.wait(10)
+    new.ended.wait()
     dismiss(new)
     assert list((tmp_path / "ckpt" / "penstock").rglob("request-*.json")) == []

@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.effort import HANG_S
 from tests.kill.processes import below, kill, wait_for, wait_gone
 from tests.kill.run import QUICK_JVM, ROOT
 
 __all__ = ["PATIENCE", "Driver", "last"]
 
-PATIENCE = 300.0
+PATIENCE = float(HANG_S)
 
 
 def last(folder: Path, log: str) -> int:

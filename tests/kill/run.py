@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO
 
+from tests.effort import HANG_S
 from tests.kill.found import Class, Found, autopsy, inspect, last_committed
 from tests.kill.job import JobOptions
 from tests.kill.moments import PAUSES, Aim, Moment
@@ -33,7 +34,7 @@ from tests.kill.processes import (
 __all__ = ["QUICK_JVM", "ROOT", "Kill", "KilledJob", "Target", "pause_for"]
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 300.0
+PATIENCE = float(HANG_S)
 
 
 class Target(StrEnum):
@@ -194,7 +195,7 @@ class KilledJob:
         time.sleep(chance.uniform(0.0, 1.0))
         if self._stretched is not None:
             aim = self._aim
-            wait_for(lambda: aim.reached or not self.running, 30.0, 0.005)
+            wait_for(lambda: aim.reached or not self.running, PATIENCE, 0.005)
             time.sleep(chance.uniform(0.0, 0.1))
 
     def freeze(self, kind: Class) -> tuple[Found, list[int]]:
@@ -231,7 +232,7 @@ class KilledJob:
         if not self.wait_for_batches(1):
             return None
         self._choose_moment(chance)
-        wait_for(lambda: bool(self._victims(target)) or not self.running, 30.0)
+        wait_for(lambda: bool(self._victims(target)) or not self.running, PATIENCE)
         victims = self._victims(target)
         if not victims or not self.running:
             return None

@@ -26,10 +26,11 @@ from penstock.datastream import (
 )
 from penstock.runtime.live_buffer import LiveBuffer, SourceCanceledError
 from penstock.testing import LocalJob, collect, local_job
+from tests.effort import HANG_S
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*cannot rewind.*:RuntimeWarning")
 
-PATIENCE_S = 10
+PATIENCE_S = HANG_S
 
 
 class Script(SourceFunction):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,7 @@ from click.testing import CliRunner
 from penstock.cli.command import main
 from penstock.core.clock import SystemClock
 from penstock.core.errors import SavepointError
+from penstock.core.running_jobs import RunningJob, announce, process_mark
 from penstock.savepoint.files import Folder
 from penstock.savepoint.requests import REQUESTS, Request, answer_name, ask
 
@@ -86,6 +89,71 @@ def test_a_job_that_does_not_run(checkpoint: Path) -> None:
     with pytest.raises(SavepointError, match=r"ckpt: no job answers: none seems to run on it after 0 s"):
         ask(str(checkpoint), Request("/s"), SystemClock(), 10, 10)
     assert Folder(str(checkpoint)).names(REQUESTS) == []
+
+
+def listed(checkpoint: Path, pid: int, mark: str, machine: str) -> RunningJob:
+    job = RunningJob("c0ffee", "words", pid, mark, machine, checkpoint=str(checkpoint))
+    announce(job)
+    return job
+
+
+class Clock(SystemClock):
+    """Time passes as fast as somebody waits; after so many looks something happens."""
+
+    def __init__(self, looks: int, then: Callable[[], Any]) -> None:
+        self._now_ms, self._looks, self._then = 0, looks, then
+
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    def sleep_ms(self, delay_ms: float) -> None:
+        self._now_ms += int(delay_ms)
+        self._looks -= 1
+        if self._looks == 0:
+            self._then()
+
+
+@pytest.fixture
+def _own_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_STATE_DIR", str(tmp_path / "state"))
+
+
+@pytest.mark.usefixtures("_own_list")
+def test_a_job_that_lives_is_waited_for_however_slow_it_is(checkpoint: Path) -> None:
+    """F4: an hour, where one that is not seen is given a second."""
+    listed(checkpoint, os.getpid(), process_mark(os.getpid()), socket.gethostname())
+    folder = Folder(str(checkpoint))
+
+    def begin() -> None:
+        (name,) = folder.names(REQUESTS)
+        folder.write(answer_name(name.removesuffix(".json")), json.dumps({"done": False}))
+        clock._looks, clock._then = 18_000, finish
+
+    def finish() -> None:
+        (name,) = (n for n in folder.names(REQUESTS) if "answer" not in n)
+        folder.write(answer_name(name.removesuffix(".json")), json.dumps({"done": True, "path": "/s"}))
+
+    clock = Clock(18_000, begin)
+    assert ask(str(checkpoint), Request("/s"), clock, 1_000, 1_000) == "/s"
+    assert clock.now_ms() >= 7_200_000
+
+
+@pytest.mark.usefixtures("_own_list")
+def test_a_job_that_lives_is_waited_for_no_longer_than_one_is_told_to(checkpoint: Path) -> None:
+    """F4"""
+    listed(checkpoint, os.getpid(), process_mark(os.getpid()), socket.gethostname())
+    text = r"the job has not done what was asked of it, which it may still do, after 2.5 s"
+    with pytest.raises(SavepointError, match=text):
+        ask(str(checkpoint), Request("/s"), Clock(0, str), 1_000, 1_000, 2_500)
+
+
+@pytest.mark.usefixtures("_own_list")
+@pytest.mark.parametrize("machine", ["", "elsewhere"])
+def test_a_job_that_died_or_is_not_seen_is_given_up(checkpoint: Path, machine: str) -> None:
+    """F4: the number of its process belongs to another one now, or nothing is known of its machine."""
+    listed(checkpoint, os.getpid(), "another beginning", machine or socket.gethostname())
+    with pytest.raises(SavepointError, match="none seems to run on it after 1 s"):
+        ask(str(checkpoint), Request("/s"), Clock(0, str), 1_000, 1_000)
 
 
 JOB = """

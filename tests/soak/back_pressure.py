@@ -11,10 +11,11 @@ import statistics
 import threading
 import time
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from penstock.common import Configuration, WatermarkStrategy
+from penstock.common import Configuration, JobStatus, WatermarkStrategy
 from penstock.datastream import SinkFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from tests.kill.processes import below
@@ -31,11 +32,12 @@ class Slow(SinkFunction):
 
 @dataclass
 class Figures:
-    """What was seen, at every look: memory of the Python processes, records behind, busy share of the busiest sink."""
+    """What was seen, at every look: memory of the Python processes, records behind. `busy`: for how long source and
+    sinks have worked in all, in milliseconds."""
 
     memory_mb: list[float] = field(default_factory=list)
     lag_records: list[int] = field(default_factory=list)
-    busy: list[float] = field(default_factory=list)
+    busy: dict[str, int] = field(default_factory=dict)
     batch_ms: list[int] = field(default_factory=list)
     limits: dict[str, int] = field(default_factory=dict)
 
@@ -60,9 +62,9 @@ def _resident(pid: int) -> int:
 
 
 def press(
-    seconds: float, target_ms: int, batches: int | None = None, every_s: float = 0.5, show: bool = False
+    seconds: float | None, target_ms: int, batches: int | None = None, every_s: float = 0.5, show: bool = False
 ) -> Figures:
-    """Run the job for a while, or for so many batches, and look at it."""
+    """Run the job for a while, or for so many batches, and look at it, once its first batch is done."""
     conf = {
         "restart-strategy.type": "none",
         "penstock.batch.target-ms": target_ms,
@@ -75,8 +77,11 @@ def press(
     figures = Figures()
     client = env.execute_async("back-pressure")
     try:
-        for number in range(int(seconds / every_s)):
+        for number in count() if seconds is None else range(int(seconds / every_s)):
             threading.Event().wait(every_s)
+            if not client.get_metrics()["batch_ms"]:
+                assert client.status is JobStatus.RUNNING
+                continue
             _look(client, figures)
             if batches is not None and len(figures.batch_ms) >= batches:
                 break
@@ -95,7 +100,8 @@ def _look(client: Any, figures: Figures) -> None:
     metrics = client.get_metrics()
     figures.memory_mb.append(memory_mb())
     figures.lag_records.append(sum(e.get("lag_records") or 0 for e in metrics["subtasks"]))
-    figures.busy.append(max((e.get("busy_share", 0.0) for e in metrics["subtasks"]), default=0.0))
+    for entry in metrics["subtasks"]:
+        figures.busy["fast" if "fast" in entry["name"] else "slow"] = entry.get("busy_ms", 0)
     figures.batch_ms, figures.limits = metrics["batch_ms"], metrics["limits"]
 
 

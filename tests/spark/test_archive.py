@@ -70,7 +70,7 @@ def test_an_archive_that_does_not_fit_says_nothing_on_standard_output(
 
     def version(*options: str) -> str:
         command = [f"{java}/bin/java", *options, "-cp", str(jar), "org.apache.ivy.Main", "-version"]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
     plain = version(f"-XX:ArchiveClassesAtExit={chosen}")
     assert "Ivy" in plain

@@ -50,9 +50,7 @@ print(list(environment().from_collection([1, 2]).execute_and_collect()))
 
 
 def _run(script: str, *args: str) -> tuple[str, str]:
-    done = subprocess.run(
-        [sys.executable, "-c", dedent(script), *args], capture_output=True, text=True, env=os.environ, timeout=900
-    )
+    done = subprocess.run([sys.executable, "-c", dedent(script), *args], capture_output=True, text=True, env=os.environ)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 

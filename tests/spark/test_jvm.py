@@ -59,7 +59,7 @@ def test_a_jvm_begun_with_other_settings_is_not_used(folder: Path, monkeypatch: 
     assert jvm.take_jvm({"spark.driver.memory": "1g"}) is begun
     monkeypatch.setattr(jvm, "_begun", [begun])
     assert jvm.take_jvm({"spark.driver.memory": "2g"}) is None
-    assert waiting.wait(timeout=30) != 0
+    assert waiting.wait() != 0
 
 
 def test_none_is_begun_where_pyspark_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:

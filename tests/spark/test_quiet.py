@@ -27,7 +27,7 @@ def test_known_noise_is_dropped_and_the_rest_passes(capfd: pytest.CaptureFixture
     os.write(2, b"|after\n")
     for thread in threading.enumerate():
         if thread.name == "penstock-stderr":
-            thread.join(10)
+            thread.join()
     shown = capfd.readouterr().err
     assert sorted(shown.replace("|after\n", "")) == sorted("a user's own words\n\nWARNING: something else\nno newline")
     assert "|after\n" in shown

@@ -25,10 +25,12 @@ from penstock.datastream import CheckpointedFunction, KeyedProcessFunction, MapF
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import EventTimeSessionWindows
+from penstock.savepoint.files import Folder
 from penstock.savepoint.folder import Savepoint
-from penstock.savepoint.requests import Request, ask
+from penstock.savepoint.requests import REQUESTS, Request, ask
 from penstock.state import StateEditor, open_state
 from penstock.testing import local_job
+from tests.effort import HANG_MS
 
 pytestmark = pytest.mark.spark
 
@@ -157,14 +159,16 @@ def test_a_job_is_stopped_rescaled_and_upgraded_and_its_results_are_those_of_one
     with pytest.raises(SavepointError, match=r"one has progress of its own, so the job 'golden' cannot start from"):
         build(tmp_path, 2, "one", **{"execution.state-recovery.path": ended}).execute("golden")
     env = build(tmp_path, 1, "two", changed=True, **{"execution.state-recovery.path": ended})  # goes on all the same
-    client = env.execute_async("golden")
     answers: list[str] = []
     asking = threading.Thread(
         target=lambda: answers.append(
-            ask(str(tmp_path / "two"), Request(str(tmp_path / "asked")), SystemClock(), 60_000, 60_000)
+            ask(str(tmp_path / "two"), Request(str(tmp_path / "asked")), SystemClock(), HANG_MS, HANG_MS)
         )
     )
-    asking.start()
+    asking.start()  # before the job, which may be done before a thread that is started later has asked
+    while not Folder(str(tmp_path / "two")).names(REQUESTS):
+        SystemClock().sleep_ms(5)
+    client = env.execute_async("golden")
     asking.join()
     assert client.wait().restarts == 1, "the first batch of the new generation failed, and was run again"
     assert answers == [str(tmp_path / "asked")]
@@ -236,7 +240,8 @@ def test_a_job_that_is_killed_while_it_takes_over_its_state_loses_nothing(tmp_pa
     saved = first.savepoint(str(tmp_path / "saved")).path
     for parallelism, changed, moment in MOMENTS:
         job = _started(tmp_path, parallelism, changed, saved)
-        while not (tmp_path / moment).exists():
+        # the upgrade's files are gone once a batch is durable: then it is killed there
+        while not any((tmp_path / name).exists() for name in (moment, "two/generation-1/commits/0")):
             assert job.poll() is None, f"ended before {moment}"
             SystemClock().sleep_ms(5)
         os.killpg(job.pid, signal.SIGKILL)

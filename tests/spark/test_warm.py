@@ -19,7 +19,7 @@ def spark_context() -> Any:
 def finish() -> None:
     for thread in threading.enumerate():
         if thread.name == "penstock-warm":
-            thread.join(60)
+            thread.join()
 
 
 def known(context: Any, module: str) -> list[bool]:

@@ -30,7 +30,11 @@ def start_settings(from_savepoint: str | None, allow_unclaimed_state: bool) -> d
 
 
 _TIMEOUT = click.option(
-    "--timeout", type=click.IntRange(1), default=600, show_default=True, help="Seconds to wait for the job."
+    "--timeout",
+    type=click.IntRange(1),
+    default=None,
+    show_default="as long as the job lives",
+    help="Seconds to wait for the job.",
 )
 
 
@@ -38,7 +42,7 @@ _TIMEOUT = click.option(
 @job_argument
 @click.argument("path")
 @_TIMEOUT
-def savepoint(job: str, path: str, timeout: int) -> None:
+def savepoint(job: str, path: str, timeout: int | None) -> None:
     """Have a running job write a savepoint.
 
     JOB is its name, its id, or the checkpoint folder that it was started with; PATH a folder that is empty or does not
@@ -56,7 +60,7 @@ def savepoint(job: str, path: str, timeout: int) -> None:
 @click.option("--savepoint", "path", metavar="PATH", help="Write a savepoint there first.")
 @click.option("--drain", is_flag=True, help="Bring event time to its end first, so that everything that waits fires.")
 @_TIMEOUT
-def stop(job: str, path: str | None, drain: bool, timeout: int) -> None:
+def stop(job: str, path: str | None, drain: bool, timeout: int | None) -> None:
     """Stop a running job between two batches.
 
     JOB is its name, its id, or the checkpoint folder that it was started with. A job stopped without --drain goes on
@@ -72,7 +76,7 @@ def stop(job: str, path: str | None, drain: bool, timeout: int) -> None:
     click.echo(said or "Stopped.")
 
 
-def _ask(job: str, path: str, ends: bool, drain: bool, timeout: int) -> str:
+def _ask(job: str, path: str, ends: bool, drain: bool, timeout: int | None) -> str:
     from penstock.launch import ask_job
 
     return ask_job(checkpoint_of(job), path, ends, drain, timeout)

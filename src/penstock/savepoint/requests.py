@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from penstock.core.clock import SystemClock
-from penstock.core.errors import SavepointError
+from penstock.core.errors import JobNotFoundError, SavepointError
+from penstock.core.running_jobs import find_job
 from penstock.savepoint.files import Folder
 from penstock.savepoint.sums import sealed, unsealed
 
@@ -50,18 +51,23 @@ def answer_name(ident: str) -> str:
     return f"{REQUESTS}/{ident}.answer.json"
 
 
-def ask(checkpoint: str, request: Request, clock: SystemClock, answer_ms: int, finish_ms: int) -> str:
+def ask(
+    checkpoint: str, request: Request, clock: SystemClock, answer_ms: int, finish_ms: int, limit_ms: int | None = None
+) -> str:
     """Ask the job that runs on a checkpoint, and wait for what comes of it: the path of the savepoint, if one was made.
 
-    A job that does not begin within `answer_ms` is taken for not running.
+    Waits for as long as the job is seen to live: it is listed on this machine, and its process runs. One that is not
+    seen for `answer_ms` and has not begun is taken for not running; for one that has begun and is not seen, as on
+    another machine, `finish_ms` is enough. With `limit_ms` each of the two waits ends then, whatever is seen.
     """
     folder, ident = Folder(checkpoint), uuid.uuid4().hex
     if folder.size("penstock/owner") is None:
         raise SavepointError(f"{checkpoint} is not the checkpoint folder of a job of Penstock")
     folder.write(request_name(ident), request.encode())
     try:
-        _wait(folder, ident, clock, answer_ms, "no job answers: none seems to run on it")
-        answer = _wait(folder, ident, clock, finish_ms, "the job has not finished what was asked of it", final=True)
+        _wait(folder, ident, clock, (answer_ms, limit_ms), "no job answers: none seems to run on it")
+        silent = "the job has not finished what was asked of it"
+        answer = _wait(folder, ident, clock, (finish_ms, limit_ms), silent, final=True)
     finally:
         folder.delete(request_name(ident))
     folder.delete(answer_name(ident))
@@ -78,14 +84,37 @@ def _answer(folder: Folder, name: str) -> dict[str, Any]:
 
 
 def _wait(
-    folder: Folder, ident: str, clock: SystemClock, limit_ms: int, otherwise: str, final: bool = False
+    folder: Folder,
+    ident: str,
+    clock: SystemClock,
+    waits_ms: tuple[int, int | None],
+    otherwise: str,
+    final: bool = False,
 ) -> dict[str, Any]:
-    end_ms = clock.now_ms() + limit_ms
+    unseen_ms, limit_ms = waits_ms
+    began_ms = seen_ms = clock.now_ms()
     while True:
         if folder.size(answer_name(ident)) is not None:
             answer = _answer(folder, answer_name(ident))
             if answer["done"] or not final:
                 return answer
-        if clock.now_ms() >= end_ms:
-            raise SavepointError(f"{folder.location}: {otherwise} after {limit_ms // 1000} s")
+        now_ms = clock.now_ms()
+        if limit_ms is not None and now_ms - began_ms >= limit_ms:
+            raise SavepointError(f"{folder.location}: {_LATE} after {limit_ms / 1000:g} s")
+        if now_ms - seen_ms >= unseen_ms:
+            if not _lives(folder.location):
+                raise SavepointError(f"{folder.location}: {otherwise} after {unseen_ms // 1000} s")
+            seen_ms = now_ms
         clock.sleep_ms(_POLL_MS)
+
+
+_LATE = "the job has not done what was asked of it, which it may still do,"
+
+
+def _lives(checkpoint: str) -> bool:
+    """Whether a job on this checkpoint is seen to live, on this machine: of others nothing is known."""
+    try:
+        job = find_job(checkpoint)
+    except JobNotFoundError:
+        return False
+    return job.here and job.alive

@@ -50,7 +50,7 @@ def check_java(home: str) -> str | None:
     if _says_it_fits(home):
         return None
     try:
-        answer = subprocess.run([java, "--list-modules"], capture_output=True, text=True, timeout=60)
+        answer = subprocess.run([java, "--list-modules"], capture_output=True, text=True, timeout=600)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"does not start ({error})"
     version = re.search(r"java\.base@(\d+)", answer.stdout)

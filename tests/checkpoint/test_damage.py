@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from penstock.core.errors import DamagedCheckpointError, ForeignCheckpointError, UserFunctionError
-from tests.checkpoint.job import difference, run
+from tests.checkpoint.job import difference, run, run_unnamed
 
 pytestmark = pytest.mark.spark
 
@@ -44,6 +44,10 @@ def truncated(file: Path) -> None:
 
 def missing(file: Path) -> None:
     file.unlink()
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
 
 
 def flipped(file: Path) -> None:
@@ -110,14 +114,25 @@ REFUSED: list[tuple[str, Damage]] = [
     (CHANGELOG, flipped),
     (CHANGELOG, missing),
     (f"{CHANGELOG}.crc", truncated),
+    (f"{CHANGELOG}.crc", emptied),
     (f"{CHANGELOG}.crc", flipped_at('"value":')),
+    (f"{CHANGELOG}.crc", flipped_at('"mainFileSize":')),
+    (f"{CHANGELOG}.crc", flipped_at('"algorithm":"')),
+    (f"{CHANGELOG}.crc", flipped_at('{"')),
+    (CHANGELOG, emptied),
     (OPERATOR, truncated),
+    (OPERATOR, emptied),
     (OPERATOR, missing),
     (OPERATOR, flipped_at('numPartitions":')),
     (SCHEMA, flipped),
     (SCHEMA, missing),
     ("penstock/job.json", truncated),
     ("penstock/job.json", missing),
+    ("penstock/job.json", flipped),
+    ("penstock/job.json", emptied),
+    ("penstock/job.json", flipped_at('"at": ')),
+    ("penstock/job.json", flipped_at('"parallelism": ')),
+    ("penstock/sealed", emptied),
     ("penstock/sealed", truncated),
     ("penstock/sealed", flipped),
 ]
@@ -181,6 +196,51 @@ def test_a_folder_that_penstock_has_not_written_is_refused(tmp_path: Path) -> No
     (tmp_path / "checkpoint" / "metadata").write_text('{"id":"6d3b1cb8-2f4f-4a36-b8a5-5a0f7c1f9d11"}')
     with pytest.raises(ForeignCheckpointError, match=r"not written by Penstock \(no penstock/job.json\)"):
         run(tmp_path)
+
+
+def test_a_job_that_is_renamed_goes_on(job: Path) -> None:
+    """F4"""
+    run(job, restarts=2, name="another name")
+    assert difference(job) == ""
+
+
+GENERATION: list[Damage] = [truncated, missing, emptied, flipped, flipped_at('"generation": ')]
+
+
+@pytest.fixture(scope="module")
+def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A job that went on with another parallelism, in another generation, and failed there."""
+    folder = tmp_path_factory.mktemp("upgraded")
+    with pytest.raises(UserFunctionError, match="poison"):
+        run(folder, poison=True)
+    with pytest.raises(UserFunctionError, match="poison"):
+        run(folder, poison=True, parallelism=3)
+    return folder
+
+
+@pytest.mark.parametrize("damage", GENERATION, ids=lambda damage: damage.__name__)
+def test_which_generation_counts_is_not_guessed(upgraded: Path, damage: Damage) -> None:
+    """F8: an older one, or none, would give results again that are out."""
+    file = upgraded / "checkpoint" / "penstock" / "generation"
+    kept = file.read_bytes()
+    damage(file)
+    with pytest.raises(DamagedCheckpointError, match="penstock/generation"):
+        run(upgraded, parallelism=3)
+    file.write_bytes(kept)
+
+
+def test_another_program_with_the_same_generated_uids_is_refused(tmp_path: Path) -> None:
+    """F4, F8: it would begin where the other one has ended, and give nothing without a word."""
+    assert len(run_unnamed(tmp_path, lambda v: v, "first")) == 20
+    with pytest.raises(ForeignCheckpointError) as refusal:
+        run_unnamed(tmp_path, lambda v: v * 100, "second")
+    text = str(refusal.value)
+    assert "the position under auto-1-Source: Collection is that of 'Source: Collection' in another program" in text
+    assert text.endswith("Run the program that wrote it, or choose another checkpoint folder")
+    assert run_unnamed(tmp_path, lambda v: v, "renamed") == [], "the same one goes on: it has read everything"
+    accepted = {"penstock.state.accept-changed-program": "true"}
+    assert run_unnamed(tmp_path, lambda v: v * 100, "second", **accepted) == []
+    assert run_unnamed(tmp_path, lambda v: v * 100, "second") == [], "from now on it is this program's"
 
 
 def test_an_undamaged_checkpoint_is_gone_on_from(job: Path) -> None:

@@ -11,7 +11,8 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from hashlib import blake2b
+from functools import partial
+from hashlib import blake2b, file_digest
 from typing import Any
 from urllib.parse import unquote, urlparse
 
@@ -25,6 +26,8 @@ from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
 from penstock.core.specs import SourceSpec
 from penstock.core.whole_files import write_whole
+from penstock.savepoint.sums import sealed, unsealed
+from penstock.spark.damage import damaged
 from penstock.spark.frames import rows_of
 
 __all__ = ["FrozenFrame", "freeze_frames"]
@@ -104,12 +107,32 @@ def _folder(location: str, conf: Configuration, name: str) -> str:
 
 
 def _load(folder: str) -> FrozenFrame | None:
+    """The rows that wait in a folder; None if there are none yet. Altered ones are refused (F8)."""
     try:
-        with open(os.path.join(folder, _MANIFEST), encoding="utf-8") as file:
-            known = json.load(file)
+        with open(os.path.join(folder, _MANIFEST), "rb") as file:
+            known, checked = unsealed(file.read())
+        path, counts = os.path.join(folder, known["file"]), tuple(known["counts"])
     except FileNotFoundError:
         return None
-    return FrozenFrame(os.path.join(folder, known["file"]), tuple(known["counts"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise damaged(folder, _MANIFEST, str(error)) from None
+    if checked and known["file"]:
+        _check(folder, known["file"], known["digest"])
+    return FrozenFrame(path, counts)
+
+
+def _check(folder: str, name: str, expected: str) -> None:
+    try:
+        found = _digest(os.path.join(folder, name))
+    except FileNotFoundError:
+        raise damaged(folder, name, "is missing") from None
+    if found != expected:
+        raise damaged(folder, name, "its checksum does not match")
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return file_digest(file, partial(blake2b, digest_size=16)).hexdigest()
 
 
 def _write(frame: DataFrame, folder: str) -> FrozenFrame:
@@ -118,8 +141,9 @@ def _write(frame: DataFrame, folder: str) -> FrozenFrame:
     made = frame.coalesce(1).mapInArrow(_writer(folder), "file string, counts string").collect()
     known: dict[str, Any] = {"file": "", "counts": []}
     if made:
-        known = {"file": made[0].file, "counts": json.loads(made[0].counts)}
-    write_whole(os.path.join(folder, _MANIFEST), json.dumps(known))
+        digest = _digest(os.path.join(folder, made[0].file))
+        known = {"file": made[0].file, "counts": json.loads(made[0].counts), "digest": digest}
+    write_whole(os.path.join(folder, _MANIFEST), sealed(known))
     return FrozenFrame(os.path.join(folder, known["file"]), tuple(known["counts"]))
 
 

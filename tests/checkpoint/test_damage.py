@@ -6,6 +6,7 @@ has. The job is then run on, to its end or to a refusal.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from penstock.core.errors import DamagedCheckpointError, ForeignCheckpointError, UserFunctionError
+from penstock.savepoint.sums import unsealed
 from tests.checkpoint.job import difference, run, run_unnamed
 
 pytestmark = pytest.mark.spark
@@ -117,7 +119,6 @@ REFUSED: list[tuple[str, Damage]] = [
     (f"{CHANGELOG}.crc", emptied),
     (f"{CHANGELOG}.crc", flipped_at('"value":')),
     (f"{CHANGELOG}.crc", flipped_at('"mainFileSize":')),
-    (f"{CHANGELOG}.crc", flipped_at('"algorithm":"')),
     (f"{CHANGELOG}.crc", flipped_at('{"')),
     (CHANGELOG, emptied),
     (OPERATOR, truncated),
@@ -176,6 +177,36 @@ def test_other_damage_is_made_good(job: Path, name: str, damages: list[tuple[str
     assert difference(job) == ""
 
 
+EITHER: list[tuple[str, Damage]] = [
+    (f"{CHANGELOG}.crc", flipped_at('"algorithm":"')),
+    (f"{CHANGELOG}.crc", flipped_at('"creator":{"')),
+    (f"{SNAPSHOT}.crc", emptied),
+    (f"{SNAPSHOT}.crc", flipped_at('{"')),
+    (f"{SNAPSHOT}.crc", flipped_at('"value":')),
+    (SNAPSHOT, emptied),
+    ("metadata", emptied),
+    ("metadata", flipped_at("{")),
+    (f"offsets/{BEGUN}", emptied),
+    (f"commits/{COMMITTED}", emptied),
+    ("penstock/owner", flipped),
+]
+
+
+@pytest.mark.parametrize(("pattern", "damage"), EITHER, ids=lambda v: v if isinstance(v, str) else v.__name__)
+def test_what_spark_may_do_without_is_made_good_or_named(job: Path, pattern: str, damage: Damage) -> None:
+    """F8: which of the two is Spark's affair; another result, or an error without a name, is not among them."""
+    file = _newest(job, pattern)
+    damage(file)
+    try:
+        run(job)
+    except DamagedCheckpointError as refusal:
+        named = str(refusal)
+    else:
+        named = file.name
+        assert difference(job) == ""
+    assert file.name.removesuffix(".crc") in named
+
+
 # -- checkpoints that are whole but do not fit ------------------------------------------------------------
 
 
@@ -209,12 +240,11 @@ GENERATION: list[Damage] = [truncated, missing, emptied, flipped, flipped_at('"g
 
 @pytest.fixture(scope="module")
 def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A job that went on with another parallelism, in another generation, and failed there."""
+    """A job that went on with another parallelism, in another generation, to its end."""
     folder = tmp_path_factory.mktemp("upgraded")
     with pytest.raises(UserFunctionError, match="poison"):
         run(folder, poison=True)
-    with pytest.raises(UserFunctionError, match="poison"):
-        run(folder, poison=True, parallelism=3)
+    run(folder, parallelism=3)
     return folder
 
 
@@ -241,6 +271,20 @@ def test_another_program_with_the_same_generated_uids_is_refused(tmp_path: Path)
     accepted = {"penstock.state.accept-changed-program": "true"}
     assert run_unnamed(tmp_path, lambda v: v * 100, "second", **accepted) == []
     assert run_unnamed(tmp_path, lambda v: v * 100, "second") == [], "from now on it is this program's"
+
+
+def test_a_checkpoint_of_the_version_before_is_gone_on_from(job: Path) -> None:
+    """F4: its files had no checksums, and its operators no marks; from now on they have."""
+    folder = job / "checkpoint" / "penstock"
+    said, _ = unsealed((folder / "job.json").read_bytes())
+    for operator in said["notes"]["operators"]:
+        for later in ("states", "contents", "mark"):
+            del operator[later]
+    (folder / "job.json").write_text(json.dumps(said, indent=2))
+    (folder / "owner").write_text("0" * 32)
+    run(job, restarts=2)
+    assert difference(job) == ""
+    assert unsealed((folder / "job.json").read_bytes())[1], "it was described anew"
 
 
 def test_an_undamaged_checkpoint_is_gone_on_from(job: Path) -> None:

@@ -82,8 +82,8 @@ def _check_identity(root: Checkpoint, current: Checkpoint, found: dict[str, Any]
     problems = list(another_program(plan, notes.operators, lambda note: note.uid in stateful))
     if problems:
         raise ForeignCheckpointError(_refusal(root, "\n".join(f"- {problem}" for problem in problems)))
-    marks = {op.uid: op.mark for op in now.operators}
-    operators = tuple(replace(op, mark=marks.get(op.uid, "")) for op in notes.operators)
+    known = {op.uid: op for op in now.operators}
+    operators = tuple(replace(op, mark=known[op.uid].mark, contents=known[op.uid].contents) for op in notes.operators)
     if operators != notes.operators:
         current.claim({**found, "notes": replace(notes, operators=operators).to_json()})
 
@@ -145,11 +145,16 @@ def _differs(found: dict[str, Any], plan: JobPlan) -> bool:
     """Whether Spark's checkpoint does not fit a plan, or an operator or source is not what it was under its uid."""
     if any(found.get(key) != value for key, value in _shape(plan).items()):
         return True
-    return "notes" in found and _kinds(PlanNotes.from_json(found["notes"])) != _kinds(notes_of(plan))
+    if "notes" not in found:
+        return False
+    before, now = PlanNotes.from_json(found["notes"]), notes_of(plan)
+    contents = {op.uid: op.contents for op in before.operators if op.contents}  # earlier versions did not note it
+    changed = any(contents.get(op.uid, op.contents) != op.contents for op in now.operators)
+    return changed or _kinds(before) != _kinds(now)
 
 
 def _kinds(notes: PlanNotes) -> set[tuple[str, ...]]:
-    operators = {(op.uid, op.kind, op.form, op.contents) for op in notes.operators}
+    operators = {(op.uid, op.kind, op.form) for op in notes.operators}
     return {*operators, *((s.uid, s.kind) for s in notes.sources)}
 
 

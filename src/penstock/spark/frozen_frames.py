@@ -87,7 +87,7 @@ def _frozen(vertex: Vertex, location: str, conf: Configuration) -> Vertex:
     if not source.bounded:
         return vertex
     folder = os.path.join(_folder(location, conf, head.name), blake2b(vertex.uid.encode(), digest_size=8).hexdigest())
-    found = _load(folder) or _write(source.make_frame(), folder)
+    found = _load(folder) or _write(source.make_frame(), _unread(folder, location))
     return replace(vertex, operators=(replace(head, spec=replace(head.spec, source=found)), *vertex.operators[1:]))
 
 
@@ -119,6 +119,21 @@ def _load(folder: str) -> FrozenFrame | None:
     if checked and known["file"]:
         _check(folder, known["file"], known["digest"])
     return FrozenFrame(path, counts)
+
+
+def _unread(folder: str, location: str) -> str:
+    """A folder whose rows no batch has read yet: computed anew they might be others."""
+    root = unquote(urlparse(location).path)
+    if any(entry.endswith(".arrow") for entry in _entries(folder)) and any(
+        _entries(os.path.join(root, generation, "commits"))
+        for generation in ("", *(name for name in _entries(root) if name.startswith("generation-")))
+    ):
+        raise damaged(folder, _MANIFEST, "is missing although the job has read rows that it lists")
+    return folder
+
+
+def _entries(folder: str) -> list[str]:
+    return os.listdir(folder) if os.path.isdir(folder) else []
 
 
 def _check(folder: str, name: str, expected: str) -> None:

@@ -25,7 +25,7 @@ from penstock.core.job import JobPlan, RuntimeSettings
 from penstock.core.known_settings import with_newest_names
 from penstock.core.own_settings import check_own_settings, check_source_settings
 from penstock.core.poison import PoisonPolicy, poison_policy
-from penstock.core.recovery import SAVEPOINT_PATH, Recovery
+from penstock.core.recovery import ACCEPT_CHANGED, SAVEPOINT_PATH, Recovery
 from penstock.core.specs import SourceSpec
 from penstock.core.starting_job import StartingJob
 from penstock.core.types import TypeInformation
@@ -181,6 +181,7 @@ def plan_options(
         heavy_keys=conf.get_integer("penstock.metrics.heavy-keys", 0),
         poison=_poison(conf),
         count_late=conf.get_boolean("penstock.metrics.late-records", False),
+        accept_changed_program=conf.get_boolean(ACCEPT_CHANGED, False),
     )
     chaining = conf.get_boolean("pipeline.operator-chaining.enabled", True)
     auto_uids = conf.get_boolean(AUTO_UIDS, True)

@@ -14,7 +14,7 @@ from penstock.datastream import KeyedProcessFunction, RuntimeContext, StreamExec
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.state import ValueStateDescriptor
 
-__all__ = ["difference", "run"]
+__all__ = ["difference", "run", "run_unnamed"]
 
 RECORDS = 260
 BATCH = 30
@@ -43,7 +43,14 @@ class Count(KeyedProcessFunction):
         yield ctx.get_current_key(), self._seen.value() or 0, -1
 
 
-def run(folder: Path, poison: bool = False, parallelism: int = 2, uid: str = "count", restarts: int = 0) -> None:
+def run(
+    folder: Path,
+    poison: bool = False,
+    parallelism: int = 2,
+    uid: str = "count",
+    restarts: int = 0,
+    name: str = "damaged",
+) -> None:
     """Run the job to its end; `poison`: to a failure in the middle, with a batch begun and not committed."""
     conf = Configuration(
         {
@@ -60,7 +67,22 @@ def run(folder: Path, poison: bool = False, parallelism: int = 2, uid: str = "co
     counted = env.from_source(source, strategy, "numbers").uid(f"{uid}-time").key_by(lambda v: v % KEYS)
     sink = FileSink.for_row_format(str(folder / "out"), Encoder.json_encoder()).build()
     counted.process(Count(poison)).uid(uid).sink_to(sink).uid(f"{uid}-sink")
-    env.execute("damaged")
+    env.execute(name)
+
+
+def run_unnamed(folder: Path, function: Any, name: str, **settings: Any) -> list[Any]:
+    """A job of which no operator has a uid; what it has printed when it ends."""
+    conf = Configuration(
+        {
+            "penstock.host": "streaming",
+            "execution.checkpointing.dir": str(folder / "checkpoint"),
+            "penstock.batch.max-records": 10,
+            **settings,
+        }
+    )
+    env = StreamExecutionEnvironment.get_execution_environment(conf)
+    numbers = env.from_collection(list(range(20))).map(function).key_by(lambda v: v % 2).reduce(lambda a, b: a + b)
+    return list(numbers.execute_and_collect(name))
 
 
 def difference(folder: Path) -> str:

@@ -6,6 +6,7 @@ has. The job is then run on, to its end or to a refusal.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from penstock.core.errors import DamagedCheckpointError, ForeignCheckpointError, UserFunctionError
-from tests.checkpoint.job import difference, run
+from penstock.savepoint.sums import unsealed
+from tests.checkpoint.job import difference, run, run_unnamed
 
 pytestmark = pytest.mark.spark
 
@@ -44,6 +46,10 @@ def truncated(file: Path) -> None:
 
 def missing(file: Path) -> None:
     file.unlink()
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
 
 
 def flipped(file: Path) -> None:
@@ -110,14 +116,24 @@ REFUSED: list[tuple[str, Damage]] = [
     (CHANGELOG, flipped),
     (CHANGELOG, missing),
     (f"{CHANGELOG}.crc", truncated),
+    (f"{CHANGELOG}.crc", emptied),
     (f"{CHANGELOG}.crc", flipped_at('"value":')),
+    (f"{CHANGELOG}.crc", flipped_at('"mainFileSize":')),
+    (f"{CHANGELOG}.crc", flipped_at('{"')),
+    (CHANGELOG, emptied),
     (OPERATOR, truncated),
+    (OPERATOR, emptied),
     (OPERATOR, missing),
     (OPERATOR, flipped_at('numPartitions":')),
     (SCHEMA, flipped),
     (SCHEMA, missing),
     ("penstock/job.json", truncated),
     ("penstock/job.json", missing),
+    ("penstock/job.json", flipped),
+    ("penstock/job.json", emptied),
+    ("penstock/job.json", flipped_at('"at": ')),
+    ("penstock/job.json", flipped_at('"parallelism": ')),
+    ("penstock/sealed", emptied),
     ("penstock/sealed", truncated),
     ("penstock/sealed", flipped),
 ]
@@ -161,6 +177,36 @@ def test_other_damage_is_made_good(job: Path, name: str, damages: list[tuple[str
     assert difference(job) == ""
 
 
+EITHER: list[tuple[str, Damage]] = [
+    (f"{CHANGELOG}.crc", flipped_at('"algorithm":"')),
+    (f"{CHANGELOG}.crc", flipped_at('"creator":{"')),
+    (f"{SNAPSHOT}.crc", emptied),
+    (f"{SNAPSHOT}.crc", flipped_at('{"')),
+    (f"{SNAPSHOT}.crc", flipped_at('"value":')),
+    (SNAPSHOT, emptied),
+    ("metadata", emptied),
+    ("metadata", flipped_at("{")),
+    (f"offsets/{BEGUN}", emptied),
+    (f"commits/{COMMITTED}", emptied),
+    ("penstock/owner", flipped),
+]
+
+
+@pytest.mark.parametrize(("pattern", "damage"), EITHER, ids=lambda v: v if isinstance(v, str) else v.__name__)
+def test_what_spark_may_do_without_is_made_good_or_named(job: Path, pattern: str, damage: Damage) -> None:
+    """F8: which of the two is Spark's affair; another result, or an error without a name, is not among them."""
+    file = _newest(job, pattern)
+    damage(file)
+    try:
+        run(job)
+    except DamagedCheckpointError as refusal:
+        named = str(refusal)
+    else:
+        named = file.name
+        assert difference(job) == ""
+    assert file.name.removesuffix(".crc") in named
+
+
 # -- checkpoints that are whole but do not fit ------------------------------------------------------------
 
 
@@ -181,6 +227,64 @@ def test_a_folder_that_penstock_has_not_written_is_refused(tmp_path: Path) -> No
     (tmp_path / "checkpoint" / "metadata").write_text('{"id":"6d3b1cb8-2f4f-4a36-b8a5-5a0f7c1f9d11"}')
     with pytest.raises(ForeignCheckpointError, match=r"not written by Penstock \(no penstock/job.json\)"):
         run(tmp_path)
+
+
+def test_a_job_that_is_renamed_goes_on(job: Path) -> None:
+    """F4"""
+    run(job, restarts=2, name="another name")
+    assert difference(job) == ""
+
+
+GENERATION: list[Damage] = [truncated, missing, emptied, flipped, flipped_at('"generation": ')]
+
+
+@pytest.fixture(scope="module")
+def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A job that went on with another parallelism, in another generation, to its end."""
+    folder = tmp_path_factory.mktemp("upgraded")
+    with pytest.raises(UserFunctionError, match="poison"):
+        run(folder, poison=True)
+    run(folder, parallelism=3)
+    return folder
+
+
+@pytest.mark.parametrize("damage", GENERATION, ids=lambda damage: damage.__name__)
+def test_which_generation_counts_is_not_guessed(upgraded: Path, damage: Damage) -> None:
+    """F8: an older one, or none, would give results again that are out."""
+    file = upgraded / "checkpoint" / "penstock" / "generation"
+    kept = file.read_bytes()
+    damage(file)
+    with pytest.raises(DamagedCheckpointError, match="penstock/generation"):
+        run(upgraded, parallelism=3)
+    file.write_bytes(kept)
+
+
+def test_another_program_with_the_same_generated_uids_is_refused(tmp_path: Path) -> None:
+    """F4, F8: it would begin where the other one has ended, and give nothing without a word."""
+    assert len(run_unnamed(tmp_path, lambda v: v, "first")) == 20
+    with pytest.raises(ForeignCheckpointError) as refusal:
+        run_unnamed(tmp_path, lambda v: v * 100, "second")
+    text = str(refusal.value)
+    assert "the position under auto-1-Source: Collection is that of 'Source: Collection' in another program" in text
+    assert text.endswith("Run the program that wrote it, or choose another checkpoint folder")
+    assert run_unnamed(tmp_path, lambda v: v, "renamed") == [], "the same one goes on: it has read everything"
+    accepted = {"penstock.state.accept-changed-program": "true"}
+    assert run_unnamed(tmp_path, lambda v: v * 100, "second", **accepted) == []
+    assert run_unnamed(tmp_path, lambda v: v * 100, "second") == [], "from now on it is this program's"
+
+
+def test_a_checkpoint_of_the_version_before_is_gone_on_from(job: Path) -> None:
+    """F4: its files had no checksums, and its operators no marks; from now on they have."""
+    folder = job / "checkpoint" / "penstock"
+    said, _ = unsealed((folder / "job.json").read_bytes())
+    for operator in said["notes"]["operators"]:
+        for later in ("states", "contents", "mark"):
+            del operator[later]
+    (folder / "job.json").write_text(json.dumps(said, indent=2))
+    (folder / "owner").write_text("0" * 32)
+    run(job, restarts=2)
+    assert difference(job) == ""
+    assert unsealed((folder / "job.json").read_bytes())[1], "it was described anew"
 
 
 def test_an_undamaged_checkpoint_is_gone_on_from(job: Path) -> None:

@@ -23,7 +23,8 @@ class Folder:
         for version in ("1_xyz", "2_abc"):
             content = version.encode()
             self.files[f"state/0/0/{version}.changelog"] = content
-            sums = {"mainFileSize": len(content), "value": self.crc32c(content)}
+            sums = {"algorithm": "CRC32C", "value": self.crc32c(content), "mainFileSize": len(content)}
+            sums |= {"timestampMs": 0, "creator": {}}
             self.files[f"state/0/0/{version}.changelog.crc"] = json.dumps(sums).encode()
 
     def names(self, folder: str) -> list[str]:
@@ -56,6 +57,18 @@ def test_an_altered_file_is_found_all_the_same() -> None:
     checkpoint: Any = Folder(set())
     checkpoint.files["state/0/0/2_abc.changelog"] = b"2_abd"
     with pytest.raises(DamagedCheckpointError, match=r"2_abc\.changelog: its checksum does not match"):
+        check_state(checkpoint)
+
+
+@pytest.mark.parametrize("bit", range(0, 8 * 40, 3))
+def test_an_altered_sum_is_found(bit: int) -> None:
+    """F8: Spark fails on it without the name of a file."""
+    checkpoint: Any = Folder(set())
+    name = "state/0/0/2_abc.changelog.crc"
+    changed = bytearray(checkpoint.files[name])
+    changed[bit // 8] ^= 1 << (bit % 8)
+    checkpoint.files[name] = bytes(changed)
+    with pytest.raises(DamagedCheckpointError, match=r"2_abc\.changelog"):
         check_state(checkpoint)
 
 

@@ -6,6 +6,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Self
 
 from penstock.core.source import Lag, Position, ReadBatch, Source, SourceClock
@@ -15,6 +16,13 @@ __all__ = ["CollectionSource", "DataGeneratorSource", "NumberSequenceSource", "R
 
 _READ = 8192
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes})
+_TELLING = 100
+"""How many of a collection's values are looked at to tell it from another."""
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the text of a value is the same in every process."""
+    return type(value) in _PLAIN or (type(value) in (tuple, list) and all(map(_is_plain, value)))
 
 
 class _IndexedSource(Source):
@@ -91,6 +99,10 @@ class CollectionSource(_IndexedSource):
 
     def __init__(self, collection: Iterable[Any]) -> None:
         self._collection = list(collection)
+
+    def identity(self) -> str:
+        """What tells it from another list in a checkpoint: its first values, as far as they are plain."""
+        return repr(list(takewhile(_is_plain, self._collection[:_TELLING])))
 
     def split_parallelism(self, parallelism: int) -> int:
         return 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from penstock.core.marks import Mark
 from penstock.core.partition import Exchange
 from penstock.core.poison import FAIL, PoisonPolicy
 from penstock.core.source import Source
@@ -18,7 +19,7 @@ __all__ = ["ChainedOperator", "InEdge", "JobPlan", "OutEdge", "RuntimeSettings",
 class ChainedOperator:
     """One operator of a chain. `consumers`: (tag or None, index in the chain) of those it feeds directly.
 
-    `types`: declared for its outputs, by tag.
+    `types`: declared for its outputs, by tag. `mark`: goes with a uid that was generated.
     """
 
     uid: str
@@ -27,6 +28,7 @@ class ChainedOperator:
     consumers: tuple[tuple[str | None, int], ...] = ()
     poison: PoisonPolicy | None = None
     types: tuple[tuple[str | None, TypeInformation], ...] = ()
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class RuntimeSettings:
     shipped_paths: tuple[str, ...] = ()
     in_archive_folder: bool = False
     first_batch: int = 0
+    accept_changed_program: bool = False
 
 
 @dataclass(frozen=True, slots=True)

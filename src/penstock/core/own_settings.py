@@ -75,6 +75,7 @@ OWN_SETTINGS = {
     "penstock.sort.budget-bytes": _whole(1, "memory for sorting what a stage is sent"),
     "penstock.source.buffer-records": _whole(1, "records that a source without offsets may be ahead"),
     "penstock.source.cancel-timeout-ms": _whole(0, "how long a source function may take to end"),
+    "penstock.state.accept-changed-program": _flag("state under generated uids is kept though the program has changed"),
     "penstock.state.budget-bytes": _whole(1, "memory for state that is in use"),
     "penstock.state.page-bytes": _whole(1, "how large a page of state becomes before it is split"),
     "penstock.tmp-dir": _folder("where stages put what does not fit into memory"),

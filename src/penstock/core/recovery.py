@@ -7,8 +7,9 @@ from typing import NamedTuple
 from penstock.core.config import Configuration
 from penstock.core.known_settings import with_newest_names
 
-__all__ = ["ALLOW_UNCLAIMED", "SAVEPOINT_DIR", "SAVEPOINT_PATH", "Recovery"]
+__all__ = ["ACCEPT_CHANGED", "ALLOW_UNCLAIMED", "SAVEPOINT_DIR", "SAVEPOINT_PATH", "Recovery"]
 
+ACCEPT_CHANGED = "penstock.state.accept-changed-program"
 SAVEPOINT_PATH = "execution.state-recovery.path"
 ALLOW_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
 SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"

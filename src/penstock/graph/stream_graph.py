@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.core.marks import Mark
 from penstock.core.partition import Exchange
 from penstock.core.poison import PoisonPolicy
 from penstock.core.specs import OperatorSpec
@@ -22,7 +23,10 @@ class ChainStrategy:
 
 @dataclass(frozen=True, slots=True)
 class StreamNode:
-    """An operator as written. `parallelism` None: the environment's. `types`: declared, by tag (None: main output)."""
+    """An operator as written. `parallelism` None: the environment's. `types`: declared, by tag (None: main output).
+
+    `mark`: goes with a uid that was generated.
+    """
 
     node_id: int
     name: str
@@ -34,6 +38,7 @@ class StreamNode:
     description: str | None = None
     poison: PoisonPolicy | None = None
     types: tuple[tuple[str | None, TypeInformation], ...] = ()
+    mark: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True)

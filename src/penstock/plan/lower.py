@@ -67,6 +67,7 @@ def _lowered(
             tuple((tag, place[t]) for s, t, tag in vertex.links if s == n.node_id),
             n.poison,
             n.types,
+            n.mark,
         )
         for n in vertex.nodes
     )

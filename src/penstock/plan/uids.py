@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.core.errors import ProgramError
-from penstock.graph.stream_graph import StreamGraph
+from penstock.core.marks import Mark
+from penstock.graph.stream_graph import StreamGraph, StreamNode
+from penstock.plan.identity import marks_of
 
 __all__ = ["assign_uids"]
 
 
 def assign_uids(graph: StreamGraph, automatic: bool = True) -> StreamGraph:
-    """Afterwards: every node has a unique uid; those not given depend on the operator's place and name."""
+    """Afterwards: every node has a unique uid.
+
+    Those not given are made of the operator's place and name, and have a mark: state is found by the two together.
+    """
     if not automatic:
         _refuse_missing(graph)
-    return replace(
-        graph,
-        nodes=tuple(n if n.uid is not None else replace(n, uid=f"auto-{n.node_id}-{n.name}") for n in graph.nodes),
-    )
+    marks = marks_of(graph)
+    return replace(graph, nodes=tuple(_named(n, marks) if n.uid is None else n for n in graph.nodes))
+
+
+def _named(node: StreamNode, marks: Mapping[int, Mark]) -> StreamNode:
+    return replace(node, uid=f"auto-{node.node_id}-{node.name}", mark=marks[node.node_id])
 
 
 def _refuse_missing(graph: StreamGraph) -> None:

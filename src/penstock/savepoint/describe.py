@@ -48,6 +48,7 @@ def notes_of(plan: JobPlan) -> PlanNotes:
                 op.spec.is_keyed,
                 form_of(op.spec),
                 contents=contents_of(op.spec),
+                mark=str(op.mark) if op.mark is not None else "",
             )
             for v in plan.vertices
             for op in v.operators

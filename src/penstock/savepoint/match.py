@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from penstock.core.checkpointed import checkpointed_function
 from penstock.core.errors import SavepointError
 from penstock.core.job import ChainedOperator, JobPlan, Vertex
-from penstock.core.recovery import ALLOW_UNCLAIMED
+from penstock.core.marks import Mark
+from penstock.core.recovery import ACCEPT_CHANGED, ALLOW_UNCLAIMED
+from penstock.core.specs import SourceSpec
 from penstock.savepoint.describe import contents_of, form_of
 from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.metadata import Metadata, OperatorNote
 
-__all__ = ["DEFAULT_MAX_PARALLELISM", "fit", "pin"]
+__all__ = ["DEFAULT_MAX_PARALLELISM", "another_program", "fit", "pin"]
 
 DEFAULT_MAX_PARALLELISM = 128
 
@@ -41,6 +43,7 @@ def fit(plan: JobPlan, savepoint: Savepoint, allow_unclaimed: bool = False) -> J
     operators = {op.uid: op for v in plan.vertices for op in v.operators}
     problems = [
         *_changed(metadata, operators),
+        *another_program(plan, metadata.operators, lambda note: _keeps(note, metadata)),
         *_unpositioned(plan, metadata),
         *([] if allow_unclaimed else _unclaimed(metadata, operators)),
     ]
@@ -52,6 +55,31 @@ def fit(plan: JobPlan, savepoint: Savepoint, allow_unclaimed: bool = False) -> J
 
 
 # -- state ----------------------------------------------------------------------------------------
+
+
+def another_program(
+    plan: JobPlan, notes: Iterable[OperatorNote], keeps: Callable[[OperatorNote], bool]
+) -> Iterator[str]:
+    """Operators that have a generated uid in common with other operators, whose state or position is not theirs."""
+    if plan.settings.accept_changed_program:
+        return
+    operators = {op.uid: op for v in plan.vertices for op in v.operators}
+    for note in notes:
+        now = operators.get(note.uid)
+        if now is None or now.mark is None or not note.mark or now.mark.same(Mark.read(note.mark)):
+            continue
+        if isinstance(now.spec, SourceSpec) or keeps(note):
+            yield _not_the_same(note, now)
+
+
+def _not_the_same(note: OperatorNote, now: ChainedOperator) -> str:
+    source = isinstance(now.spec, SourceSpec)
+    kept, changed = ("position", "what it reads or feeds") if source else ("state", "its function or what comes before")
+    return (
+        f"the {kept} under {note.uid} is that of '{note.name}' in another program, or {changed} has changed since: "
+        f"'{now.name}' has no uid of its own, so it cannot be told. If it is to take the {kept} over, give it this "
+        f"uid, .uid({note.uid!r}), or set {ACCEPT_CHANGED} to true for one start"
+    )
 
 
 def _unclaimed(metadata: Metadata, operators: dict[str, ChainedOperator]) -> Iterator[str]:

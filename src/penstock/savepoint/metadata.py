@@ -39,7 +39,8 @@ _SIGN = "penstock savepoint"
 class OperatorNote:
     """An operator. `vertex`: uid of the head of its chain; `kind`: its spec; `form`: how it lays out its state, where
     there are several ways; `blobs`: how many of each kind; `states`: the kinds of its keyed states, by name;
-    `contents`: what its windows keep (`reduce`, `aggregate`, `records`). Savepoints of format 1 have neither.
+    `contents`: what its windows keep (`reduce`, `aggregate`, `records`); `mark`: goes with a uid that was generated.
+    Savepoints of format 1 have none of these three.
     """
 
     uid: str
@@ -52,6 +53,7 @@ class OperatorNote:
     blobs: Mapping[str, int] = field(default_factory=dict)
     states: Mapping[str, str] = field(default_factory=dict)
     contents: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)

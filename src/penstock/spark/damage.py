@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["check_logs", "check_state", "damaged", "digest", "state_descriptions"]
 
 
+_SIGNED = {"timestampMs", "creator"}
+"""What Spark notes beside a checksum; it does not load a file without."""
+
+
 def digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
@@ -153,7 +157,9 @@ def _check_sum(checkpoint: Checkpoint, name: str) -> None:
     try:
         expected = json.loads(checkpoint.read(f"{name}.crc"))
         size, value = int(expected["mainFileSize"]), int(expected["value"])
-    except (ValueError, KeyError, TypeError) as error:
+        if expected["algorithm"] != "CRC32C" or not expected.keys() >= _SIGNED:
+            raise ValueError("it is not as Spark writes it")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise damaged(checkpoint.location, f"{name}.crc", str(error)) from None
     data = checkpoint.read_bytes(name)
     if len(data) != size:

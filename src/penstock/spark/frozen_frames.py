@@ -11,7 +11,8 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from hashlib import blake2b
+from functools import partial
+from hashlib import blake2b, file_digest
 from typing import Any
 from urllib.parse import unquote, urlparse
 
@@ -25,6 +26,8 @@ from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
 from penstock.core.specs import SourceSpec
 from penstock.core.whole_files import write_whole
+from penstock.savepoint.sums import sealed, unsealed
+from penstock.spark.damage import damaged
 from penstock.spark.frames import rows_of
 
 __all__ = ["FrozenFrame", "freeze_frames"]
@@ -84,7 +87,7 @@ def _frozen(vertex: Vertex, location: str, conf: Configuration) -> Vertex:
     if not source.bounded:
         return vertex
     folder = os.path.join(_folder(location, conf, head.name), blake2b(vertex.uid.encode(), digest_size=8).hexdigest())
-    found = _load(folder) or _write(source.make_frame(), folder)
+    found = _load(folder) or _write(source.make_frame(), _unread(folder, location))
     return replace(vertex, operators=(replace(head, spec=replace(head.spec, source=found)), *vertex.operators[1:]))
 
 
@@ -104,12 +107,47 @@ def _folder(location: str, conf: Configuration, name: str) -> str:
 
 
 def _load(folder: str) -> FrozenFrame | None:
+    """The rows that wait in a folder; None if there are none yet. Altered ones are refused (F8)."""
     try:
-        with open(os.path.join(folder, _MANIFEST), encoding="utf-8") as file:
-            known = json.load(file)
+        with open(os.path.join(folder, _MANIFEST), "rb") as file:
+            known, checked = unsealed(file.read())
+        path, counts = os.path.join(folder, known["file"]), tuple(known["counts"])
     except FileNotFoundError:
         return None
-    return FrozenFrame(os.path.join(folder, known["file"]), tuple(known["counts"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise damaged(folder, _MANIFEST, str(error)) from None
+    if checked and known["file"]:
+        _check(folder, known["file"], known["digest"])
+    return FrozenFrame(path, counts)
+
+
+def _unread(folder: str, location: str) -> str:
+    """A folder whose rows no batch has read yet: computed anew they might be others."""
+    root = unquote(urlparse(location).path)
+    if any(entry.endswith(".arrow") for entry in _entries(folder)) and any(
+        _entries(os.path.join(root, generation, "commits"))
+        for generation in ("", *(name for name in _entries(root) if name.startswith("generation-")))
+    ):
+        raise damaged(folder, _MANIFEST, "is missing although the job has read rows that it lists")
+    return folder
+
+
+def _entries(folder: str) -> list[str]:
+    return os.listdir(folder) if os.path.isdir(folder) else []
+
+
+def _check(folder: str, name: str, expected: str) -> None:
+    try:
+        found = _digest(os.path.join(folder, name))
+    except FileNotFoundError:
+        raise damaged(folder, name, "is missing") from None
+    if found != expected:
+        raise damaged(folder, name, "its checksum does not match")
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return file_digest(file, partial(blake2b, digest_size=16)).hexdigest()
 
 
 def _write(frame: DataFrame, folder: str) -> FrozenFrame:
@@ -118,8 +156,9 @@ def _write(frame: DataFrame, folder: str) -> FrozenFrame:
     made = frame.coalesce(1).mapInArrow(_writer(folder), "file string, counts string").collect()
     known: dict[str, Any] = {"file": "", "counts": []}
     if made:
-        known = {"file": made[0].file, "counts": json.loads(made[0].counts)}
-    write_whole(os.path.join(folder, _MANIFEST), json.dumps(known))
+        digest = _digest(os.path.join(folder, made[0].file))
+        known = {"file": made[0].file, "counts": json.loads(made[0].counts), "digest": digest}
+    write_whole(os.path.join(folder, _MANIFEST), sealed(known))
     return FrozenFrame(os.path.join(folder, known["file"]), tuple(known["counts"]))
 
 

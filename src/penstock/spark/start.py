@@ -14,7 +14,7 @@ from penstock.core.job import JobPlan
 from penstock.savepoint.describe import notes_of
 from penstock.savepoint.files import Folder
 from penstock.savepoint.folder import Moment, Savepoint
-from penstock.savepoint.match import DEFAULT_MAX_PARALLELISM, fit, pin
+from penstock.savepoint.match import DEFAULT_MAX_PARALLELISM, another_program, fit, pin
 from penstock.savepoint.metadata import PlanNotes
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.damage import check_logs
@@ -50,6 +50,7 @@ def find_start(
             start = _Upgrade(spark, checkpoint, current, found).to(plan, allow_unclaimed)
         else:
             check_logs(current, plan.stages, plan.partitions)
+            _check_identity(checkpoint, current, found, resumed)
             start = Start(current, resumed, _unfinished(current, found))
     start.checkpoint.own()
     return start
@@ -70,6 +71,29 @@ def _check_origin(checkpoint: Checkpoint, found: dict[str, Any], given: Savepoin
             f"The checkpoint {checkpoint.location} {began}, so the job '{found.get('name')}' cannot start from "
             f"{given.path} there. Choose an empty checkpoint folder, or start without the savepoint to go on"
         )
+
+
+def _check_identity(root: Checkpoint, current: Checkpoint, found: dict[str, Any], plan: JobPlan) -> None:
+    """Refuse the checkpoint of a program that looks alike but has other functions; note whose it is from now on."""
+    if "notes" not in found:
+        return
+    notes, now = PlanNotes.from_json(found["notes"]), notes_of(plan)
+    stateful = {op.uid for v in plan.vertices for op in v.operators if not op.spec.stateless}
+    problems = list(another_program(plan, notes.operators, lambda note: note.uid in stateful))
+    if problems:
+        raise ForeignCheckpointError(_refusal(root, "\n".join(f"- {problem}" for problem in problems)))
+    known = {op.uid: op for op in now.operators}
+    operators = tuple(replace(op, mark=known[op.uid].mark, contents=known[op.uid].contents) for op in notes.operators)
+    if operators != notes.operators:
+        current.claim({**found, "notes": replace(notes, operators=operators).to_json()})
+
+
+def _refusal(root: Checkpoint, what: str) -> str:
+    listed = f"\n{what}" if what.startswith("- ") else f" {what}"  # several problems stand on lines of their own
+    return (
+        f"The checkpoint {root.location} does not fit this program:{listed}\n"
+        "Run the program that wrote it, or choose another checkpoint folder"
+    )
 
 
 def _resumed(plan: JobPlan, found: dict[str, Any]) -> JobPlan:
@@ -121,11 +145,16 @@ def _differs(found: dict[str, Any], plan: JobPlan) -> bool:
     """Whether Spark's checkpoint does not fit a plan, or an operator or source is not what it was under its uid."""
     if any(found.get(key) != value for key, value in _shape(plan).items()):
         return True
-    return "notes" in found and _kinds(PlanNotes.from_json(found["notes"])) != _kinds(notes_of(plan))
+    if "notes" not in found:
+        return False
+    before, now = PlanNotes.from_json(found["notes"]), notes_of(plan)
+    contents = {op.uid: op.contents for op in before.operators if op.contents}  # earlier versions did not note it
+    changed = any(contents.get(op.uid, op.contents) != op.contents for op in now.operators)
+    return changed or _kinds(before) != _kinds(now)
 
 
 def _kinds(notes: PlanNotes) -> set[tuple[str, ...]]:
-    operators = {(op.uid, op.kind, op.form, op.contents) for op in notes.operators}
+    operators = {(op.uid, op.kind, op.form) for op in notes.operators}
     return {*operators, *((s.uid, s.kind) for s in notes.sources)}
 
 
@@ -171,7 +200,7 @@ class _Upgrade:
             fitted = plan if savepoint is None else fit(plan, savepoint, allow_unclaimed)
         except SavepointError as error:
             self._give_up(savepoint)
-            raise ForeignCheckpointError(self._refusal(str(error).partition("\n")[2] or str(error))) from None
+            raise ForeignCheckpointError(_refusal(self.root, str(error).partition("\n")[2] or str(error))) from None
         made = self.root.generation(self.old.number + 1)
         made.delete()
         made.claim(_described(fitted, savepoint, self.found.get("start", {}).get("origin")))
@@ -194,14 +223,7 @@ class _Upgrade:
         uids = {op.uid for v in plan.vertices for op in v.operators}
         if uids.isdisjoint(self.found.get("operators", {})):
             what = f"it belongs to another job ({self.found.get('name')!r}, not {plan.name!r})"
-            raise ForeignCheckpointError(self._refusal(what))
+            raise ForeignCheckpointError(_refusal(self.root, what))
         if "notes" not in self.found:
             what = f"the program has changed, and Penstock {self.found.get('version')} did not note how it was"
-            raise ForeignCheckpointError(self._refusal(what))
-
-    def _refusal(self, what: str) -> str:
-        listed = f"\n{what}" if what.startswith("- ") else f" {what}"  # several problems stand on lines of their own
-        return (
-            f"The checkpoint {self.root.location} does not fit this program:{listed}\n"
-            "Run the program that wrote it, or choose another checkpoint folder"
-        )
+            raise ForeignCheckpointError(_refusal(self.root, what))

@@ -22,14 +22,18 @@ from pathlib import Path
 
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
+from penstock.core.scratch import scratch_folder
 from penstock.spark.archive import archive_option
 from penstock.spark.java import find_java
 from penstock.spark.quiet import quiet_start
 from penstock.spark.settings import all_settings, checked_master, given_settings, pyspark_folder
 
-__all__ = ["Jvm", "begin_jvm", "embedded_settings", "prepare_jvm", "submitted", "take_jvm"]
+__all__ = ["Jvm", "begin_jvm", "embedded_settings", "launching", "prepare_jvm", "submitted", "take_jvm"]
 
+LOOPBACK = "127.0.0.1"
 _COMPILER = "penstock.jvm.compiler"
+_OPTIONS = "spark.driver.extraJavaOptions"
+_LOCAL_IP = "SPARK_LOCAL_IP"
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 
 
@@ -76,7 +80,7 @@ def begin_jvm(conf: Configuration, cores: int) -> None:
         return
     settings = embedded_settings(given_settings(conf), cores)
     prepare_jvm(conf)
-    with quiet_start():
+    with launching(settings), quiet_start():
         _begun.append(_start(script, settings))
 
 
@@ -84,10 +88,45 @@ def embedded_settings(given: dict[str, str], cores: int) -> dict[str, str]:
     """Everything that an embedded Spark is told at its start."""
     master = checked_master(given, cores)
     if master.startswith("local"):
-        own = {"spark.python.daemon.module": "penstock.spark.daemon"}
+        own = {"spark.python.daemon.module": "penstock.spark.daemon", **_at_home(given)}
     else:
         own = {"spark.executorEnv.PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    return {**own, **all_settings(given), "spark.master": master}
+    return {**own, **all_settings(given), **_java_options(given, master), "spark.master": master}
+
+
+def _java_options(given: dict[str, str], master: str) -> dict[str, str]:
+    """The program's own, and where Java puts its temporary files."""
+    said = given.get(_OPTIONS, "")
+    if not master.startswith("local") or "java.io.tmpdir" in said:
+        return {}
+    return {_OPTIONS: f"{said} -Djava.io.tmpdir={scratch_folder()}".strip()}
+
+
+def _at_home(given: dict[str, str]) -> dict[str, str]:
+    """A Spark of this process alone: nobody reaches it over the network, and its files are this user's."""
+    own = {"spark.driver.bindAddress": LOOPBACK, "spark.driver.host": LOOPBACK}
+    if "SPARK_LOCAL_DIRS" not in os.environ:
+        own["spark.local.dir"] = scratch_folder()
+    return own
+
+
+@contextmanager
+def launching(settings: dict[str, str]) -> Iterator[None]:
+    """While a JVM is started: what it, and the Python workers that it starts, find in their environment."""
+    if not settings["spark.master"].startswith("local"):
+        yield
+        return
+    own = {"TMPDIR": scratch_folder(), **({} if _LOCAL_IP in os.environ else {_LOCAL_IP: LOOPBACK})}
+    before = {name: os.environ.get(name) for name in own}
+    os.environ.update(own)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def take_jvm(settings: dict[str, str]) -> Jvm | None:
@@ -127,7 +166,7 @@ def _start(script: str, settings: dict[str, str]) -> Jvm:
     for key, value in settings.items():
         command += ["--conf", f"{key}={value}"]
     command += shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
-    folder = tempfile.mkdtemp(prefix="penstock-jvm-")
+    folder = tempfile.mkdtemp(prefix="jvm-", dir=scratch_folder())
     environment = {
         **os.environ,
         "SPARK_CONNECT_MODE": "0",

@@ -32,8 +32,7 @@ __all__ = ["Jvm", "begin_jvm", "embedded_settings", "launching", "prepare_jvm", 
 
 LOOPBACK = "127.0.0.1"
 _COMPILER = "penstock.jvm.compiler"
-_OPTIONS = "spark.driver.extraJavaOptions"
-_LOCAL_IP = "SPARK_LOCAL_IP"
+_LOCAL_IP, _SUBMIT_OPTS = "SPARK_LOCAL_IP", "SPARK_SUBMIT_OPTS"
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 
 
@@ -88,21 +87,13 @@ def embedded_settings(given: dict[str, str], cores: int) -> dict[str, str]:
     """Everything that an embedded Spark is told at its start."""
     master = checked_master(given, cores)
     if master.startswith("local"):
-        own = {"spark.python.daemon.module": "penstock.spark.daemon", **_at_home(given)}
+        own = {"spark.python.daemon.module": "penstock.spark.daemon", **_at_home()}
     else:
         own = {"spark.executorEnv.PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    return {**own, **all_settings(given), **_java_options(given, master), "spark.master": master}
+    return {**own, **all_settings(given), "spark.master": master}
 
 
-def _java_options(given: dict[str, str], master: str) -> dict[str, str]:
-    """The program's own, and where Java puts its temporary files."""
-    said = given.get(_OPTIONS, "")
-    if not master.startswith("local") or "java.io.tmpdir" in said:
-        return {}
-    return {_OPTIONS: f"{said} -Djava.io.tmpdir={scratch_folder()}".strip()}
-
-
-def _at_home(given: dict[str, str]) -> dict[str, str]:
+def _at_home() -> dict[str, str]:
     """A Spark of this process alone: nobody reaches it over the network, and its files are this user's."""
     own = {"spark.driver.bindAddress": LOOPBACK, "spark.driver.host": LOOPBACK}
     if "SPARK_LOCAL_DIRS" not in os.environ:
@@ -116,7 +107,10 @@ def launching(settings: dict[str, str]) -> Iterator[None]:
     if not settings["spark.master"].startswith("local"):
         yield
         return
-    own = {"TMPDIR": scratch_folder(), **({} if _LOCAL_IP in os.environ else {_LOCAL_IP: LOOPBACK})}
+    own = {"TMPDIR": scratch_folder(), _LOCAL_IP: os.environ.get(_LOCAL_IP, LOOPBACK)}
+    options = os.environ.get(_SUBMIT_OPTS, "")
+    if "java.io.tmpdir" not in options:
+        own[_SUBMIT_OPTS] = f'{options} "-Djava.io.tmpdir={scratch_folder()}"'
     before = {name: os.environ.get(name) for name in own}
     os.environ.update(own)
     try:
@@ -149,7 +143,7 @@ def prepare_jvm(conf: Configuration) -> None:
         raise ConfigurationError(f"{_COMPILER} is quick or full (found {compiler!r})")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["JAVA_HOME"] = find_java()
-    options = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    options = os.environ.get(_SUBMIT_OPTS, "")
     quiet = Path(__file__).with_name("log4j2.properties")
     if "log4j2.configurationFile" not in options:
         options += f" -Dlog4j2.configurationFile={quiet}"
@@ -157,7 +151,7 @@ def prepare_jvm(conf: Configuration) -> None:
         options += " -XX:TieredStopAtLevel=1"
     if "SharedArchiveFile" not in options and "ArchiveClassesAtExit" not in options:
         options += " " + archive_option(os.environ["JAVA_HOME"])
-    os.environ["SPARK_SUBMIT_OPTS"] = options.strip()
+    os.environ[_SUBMIT_OPTS] = options.strip()
 
 
 def _start(script: str, settings: dict[str, str]) -> Jvm:

@@ -132,3 +132,20 @@ def test_a_master_that_is_none_ends_with_a_message(tmp_path: Path) -> None:
     assert "Could not parse Master URL: 'local[moon]'" in err
     assert "Traceback" not in err
     assert "\tat " not in err
+
+
+def test_a_job_that_is_still_starting_is_listed_and_canceled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P8: it does not claim to run; the answer comes at once, the end when Spark is there."""
+    monkeypatch.setenv("PENSTOCK_STATE_DIR", str(tmp_path / "state"))
+    job = tmp_path / "job.py"
+    job.write_text(dedent(JOB))
+    process = _penstock("run", str(job), "-p", "1", "--checkpoint", str(tmp_path / "checkpoint"))
+    listed: list[dict[str, object]] = []
+    while not listed and process.poll() is None:
+        listed = json.loads(CliRunner().invoke(main, ["list", "--json"]).stdout)
+    assert [(entry["name"], entry["status"]) for entry in listed] == [("numbers", "CREATED")]
+    said = CliRunner().invoke(main, ["cancel", "numbers"]).stdout
+    assert said.startswith(f"Canceling 'numbers' ({str(listed[0]['job_id'])[:8]}): it ends as soon as")
+    out, err = process.communicate(timeout=600)
+    assert (process.returncode, err) == (0, "Another process asks to cancel the job: it ends between two batches.\n")
+    assert out.endswith("went on\n")

@@ -57,6 +57,33 @@ def test_a_new_archive_takes_the_place_of_the_older_ones(tmp_path: Path, monkeyp
     assert sorted(path.name for path in tmp_path.glob("*.jsa")) == ["jvm-here-new.jsa", "jvm-there-old.jsa"]
 
 
+def test_the_archives_used_last_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each virtual environment has one of 175 MB; those that are gone must not pile up."""
+    for age, name in enumerate(("jvm-a-1", "jvm-b-1", "jvm-c-1", "jvm-d-1")):
+        for ending in (".jsa", ".lock"):
+            (tmp_path / f"{name}{ending}").touch()
+            os.utime(tmp_path / f"{name}{ending}", (1_000 - age, 1_000 - age))
+
+    def run(command: list[str], env: dict[str, str], **_: object) -> None:
+        Path(env["SPARK_SUBMIT_OPTS"].split()[0].removeprefix("-XX:ArchiveClassesAtExit=")).touch()
+
+    monkeypatch.setattr(subprocess, "run", run)
+    archive.make_archive(tmp_path / "jvm-e-1.jsa")
+    assert sorted(path.stem for path in tmp_path.glob("*.jsa")) == ["jvm-a-1", "jvm-b-1", "jvm-e-1"]
+    assert sorted(path.stem for path in tmp_path.glob("*.lock")) == ["jvm-a-1", "jvm-b-1", "jvm-e-1"]
+
+
+def test_an_archive_that_is_used_counts_as_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    java, _ = _places(tmp_path)
+    chosen = archive.archive_path(java, JARS)
+    chosen.parent.mkdir(parents=True)
+    chosen.touch()
+    os.utime(chosen, (5, 5))
+    assert str(chosen) in archive.archive_option(java)
+    assert chosen.stat().st_mtime > 5
+
+
 @pytest.mark.spark
 def test_an_archive_that_does_not_fit_says_nothing_on_standard_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

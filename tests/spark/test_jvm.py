@@ -10,6 +10,7 @@ import pytest
 
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
+from penstock.core.scratch import scratch_folder
 from penstock.spark import jvm
 
 PORT = "PYSPARK_GATEWAY_PORT"
@@ -84,3 +85,34 @@ def test_workers_of_this_machine_have_our_modules_at_hand_and_those_of_a_cluster
     there = jvm.embedded_settings({"spark.master": "spark://host:7077"}, 2)
     assert "spark.python.daemon.module" not in there
     assert there["spark.executorEnv.PYTHONPATH"]
+
+
+# -- alone on this machine -----------------------------------------------------------------------------------------
+
+
+def test_a_spark_of_this_machine_is_bound_to_loopback_unless_said_otherwise() -> None:
+    """P2: nobody reaches it from outside; its files are in the folder of this process."""
+    found = jvm.embedded_settings({}, 2)
+    assert (found["spark.driver.host"], found["spark.driver.bindAddress"]) == ("127.0.0.1", "127.0.0.1")
+    assert found["spark.local.dir"] == scratch_folder()
+    given = {"spark.driver.host": "10.0.0.1", "spark.driver.bindAddress": "0.0.0.0", "spark.local.dir": "/data"}
+    assert jvm.embedded_settings(given, 2).items() >= given.items()
+
+
+def test_the_driver_of_a_cluster_is_reached_by_its_executors() -> None:
+    """P2"""
+    found = jvm.embedded_settings({"spark.master": "spark://host:7077"}, 2)
+    assert not found.keys() & {"spark.driver.host", "spark.driver.bindAddress", "spark.local.dir"}
+
+
+def test_the_environment_of_a_jvm_is_not_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
+    monkeypatch.setenv("TMPDIR", "/before")
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Xss1m")
+    with jvm.launching({"spark.master": "local[2]"}):
+        assert (os.environ["SPARK_LOCAL_IP"], os.environ["TMPDIR"]) == ("127.0.0.1", scratch_folder())
+        assert os.environ["SPARK_SUBMIT_OPTS"] == f'-Xss1m "-Djava.io.tmpdir={scratch_folder()}"'
+    assert (os.environ["TMPDIR"], os.environ["SPARK_SUBMIT_OPTS"]) == ("/before", "-Xss1m")
+    assert "SPARK_LOCAL_IP" not in os.environ
+    with jvm.launching({"spark.master": "spark://host:7077"}):
+        assert os.environ["TMPDIR"] == "/before"

@@ -12,6 +12,7 @@ from penstock.api.draft import Draft, Feed, upstream
 from penstock.connectors.cache import CacheSink, CacheSource, forget
 from penstock.core.client import JobClient, JobStatus
 from penstock.core.errors import ProgramError
+from penstock.core.scratch import scratch_folder
 from penstock.core.specs import OperatorSpec, SinkSpec, SourceSpec, TransformSpec
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Cache:
     def __init__(self, draft: Draft, root: str | None) -> None:
         self.draft = draft
         self._compute: tuple[OperatorSpec, tuple[Feed, ...]] = (draft.spec, draft.inputs)
-        self._root = tempfile.mkdtemp(prefix="penstock-cache-", dir=root)
+        self._root = tempfile.mkdtemp(prefix="penstock-cache-", dir=root or scratch_folder())
         self._generation = 0
         self._filling: JobClient | None = None
         self._gone = finalize(self, forget, self._root)

@@ -15,6 +15,7 @@ from penstock.core.conform import conform
 from penstock.core.errors import ProgramError
 from penstock.core.functions import MapFunction
 from penstock.core.row import Row
+from penstock.core.scratch import scratch_folder
 from penstock.core.specs import SourceSpec
 from penstock.core.types import TypeInformation, Types
 
@@ -54,7 +55,7 @@ def data_frame_of(stream: DataStream[Any], schema: TypeInformation | None, alone
 def _temporary_folder(env: StreamExecutionEnvironment) -> str:
     """A folder that goes with this process; on a cluster `penstock.tmp-dir` must name one that all machines share."""
     parent = env.get_configuration().get_string("penstock.tmp-dir", "")
-    folder = tempfile.mkdtemp(prefix="penstock-frame-", dir=parent or None)
+    folder = tempfile.mkdtemp(prefix="penstock-frame-", dir=parent or scratch_folder())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

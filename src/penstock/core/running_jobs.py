@@ -28,6 +28,7 @@ __all__ = [
     "jobs_folder",
     "local_path",
     "process_mark",
+    "runs",
     "withdraw",
 ]
 
@@ -64,7 +65,7 @@ class RunningJob:
     @property
     def alive(self) -> bool:
         """Whether its process still runs; of another machine's nothing is known, so it counts as alive."""
-        return not self.here or (_exists(self.pid) and process_mark(self.pid) == self.mark)
+        return not self.here or runs(self.pid, self.mark)
 
     @property
     def short_id(self) -> str:
@@ -94,6 +95,11 @@ def process_mark(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return ""
+
+
+def runs(pid: int, mark: str) -> bool:
+    """Whether the process with this number runs and is the one that began at this mark."""
+    return _exists(pid) and process_mark(pid) == mark
 
 
 def _exists(pid: int) -> bool:

@@ -26,6 +26,8 @@ for host in ("bounded", "streaming"):
     stream = env.set_parallelism(1).from_collection(range(10)).key_by(lambda v: v % 2).reduce(lambda a, b: a + b)
     list(stream.execute_and_collect())
 """
+_KEPT = 3
+"""How many archives a user has at most; each takes 175 MB."""
 # The JVM writes its warnings to standard output, which is the job's; what an archive lacks costs time and no more.
 _QUIET = "-Xlog:disable -Xlog:all=warning:stderr -Xlog:cds*=off:stderr -Xlog:class+path=off:stderr"
 
@@ -34,6 +36,8 @@ def archive_option(java_home: str) -> str:
     """Use the archive of this Java and Spark if there is one; else have one made in the background."""
     archive = archive_path(java_home, Path(pyspark_folder(), "jars"))
     if archive.exists():
+        with contextlib.suppress(OSError):
+            os.utime(archive)  # most recently used
         return f"-XX:SharedArchiveFile={archive} -Xshare:auto {_QUIET}"
     if not os.environ.get("PENSTOCK_NO_ARCHIVE"):
         _make_in_background(archive)
@@ -68,13 +72,30 @@ def make_archive(archive: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             fresh.rename(archive)
             _remove_older(archive)
+            _bound(archive)
 
 
 def _remove_older(archive: Path) -> None:
+    """Those of the same Java and Spark before an update."""
     places = archive.name.rpartition("-")[0]
     for other in archive.parent.glob(f"{places}-*"):
         if other.stem != archive.stem:
             other.unlink(missing_ok=True)
+
+
+def _bound(archive: Path) -> None:
+    """Keep the archives that were used last: each virtual environment has one, and many do not live long."""
+    found = [path for path in archive.parent.glob("jvm-*.jsa") if path != archive]
+    for other in sorted(found, key=_last_used, reverse=True)[_KEPT - 1 :]:
+        for path in other.parent.glob(f"{other.stem}.*"):
+            path.unlink(missing_ok=True)
+
+
+def _last_used(archive: Path) -> float:
+    try:
+        return archive.stat().st_mtime
+    except FileNotFoundError:  # removed by another process meanwhile
+        return 0.0
 
 
 def _make_in_background(archive: Path) -> None:

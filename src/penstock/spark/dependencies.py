@@ -10,6 +10,7 @@ from pyspark.core.files import SparkFiles
 from pyspark.sql import SparkSession
 
 from penstock.core.dependencies import PythonDependencies, shipped_name
+from penstock.core.scratch import scratch_folder
 from penstock.runtime.dependencies import in_front_of_path, install_requirements
 from penstock.spark.python import worker_python
 
@@ -30,14 +31,14 @@ def ship(spark: SparkSession, dependencies: PythonDependencies) -> None:
     for path in dependencies.folders:
         _ship_folder(spark, path, shipped_name(path))
     if dependencies.requirements:
-        with tempfile.TemporaryDirectory(prefix="penstock-requirements-") as folder:
+        with tempfile.TemporaryDirectory(prefix="requirements-", dir=scratch_folder()) as folder:
             install_requirements(dependencies.requirements, dependencies.cache, folder, context.pythonExec)
             _ship_folder(spark, folder, shipped_name(dependencies.requirements))
 
 
 def _ship_folder(spark: SparkSession, folder: str, name: str) -> None:
     """As an archive, so that extension modules and data files in it work too; Spark serves it until it stops."""
-    base = os.path.join(tempfile.mkdtemp(prefix="penstock-shipped-"), name)
+    base = os.path.join(tempfile.mkdtemp(prefix="shipped-", dir=scratch_folder()), name)
     spark.sparkContext.addArchive(f"{shutil.make_archive(base, 'zip', folder)}#{name}")
 
 

@@ -22,14 +22,17 @@ from pathlib import Path
 
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
+from penstock.core.scratch import scratch_folder
 from penstock.spark.archive import archive_option
 from penstock.spark.java import find_java
 from penstock.spark.quiet import quiet_start
 from penstock.spark.settings import all_settings, checked_master, given_settings, pyspark_folder
 
-__all__ = ["Jvm", "begin_jvm", "embedded_settings", "prepare_jvm", "submitted", "take_jvm"]
+__all__ = ["Jvm", "begin_jvm", "embedded_settings", "launching", "prepare_jvm", "submitted", "take_jvm"]
 
+LOOPBACK = "127.0.0.1"
 _COMPILER = "penstock.jvm.compiler"
+_LOCAL_IP, _SUBMIT_OPTS = "SPARK_LOCAL_IP", "SPARK_SUBMIT_OPTS"
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 
 
@@ -76,7 +79,7 @@ def begin_jvm(conf: Configuration, cores: int) -> None:
         return
     settings = embedded_settings(given_settings(conf), cores)
     prepare_jvm(conf)
-    with quiet_start():
+    with launching(settings), quiet_start():
         _begun.append(_start(script, settings))
 
 
@@ -84,10 +87,40 @@ def embedded_settings(given: dict[str, str], cores: int) -> dict[str, str]:
     """Everything that an embedded Spark is told at its start."""
     master = checked_master(given, cores)
     if master.startswith("local"):
-        own = {"spark.python.daemon.module": "penstock.spark.daemon"}
+        own = {"spark.python.daemon.module": "penstock.spark.daemon", **_at_home()}
     else:
         own = {"spark.executorEnv.PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     return {**own, **all_settings(given), "spark.master": master}
+
+
+def _at_home() -> dict[str, str]:
+    """A Spark of this process alone: nobody reaches it over the network, and its files are this user's."""
+    own = {"spark.driver.bindAddress": LOOPBACK, "spark.driver.host": LOOPBACK}
+    if "SPARK_LOCAL_DIRS" not in os.environ:
+        own["spark.local.dir"] = scratch_folder()
+    return own
+
+
+@contextmanager
+def launching(settings: dict[str, str]) -> Iterator[None]:
+    """While a JVM is started: what it, and the Python workers that it starts, find in their environment."""
+    if not settings["spark.master"].startswith("local"):
+        yield
+        return
+    own = {"TMPDIR": scratch_folder(), _LOCAL_IP: os.environ.get(_LOCAL_IP, LOOPBACK)}
+    options = os.environ.get(_SUBMIT_OPTS, "")
+    if "java.io.tmpdir" not in options:
+        own[_SUBMIT_OPTS] = f'{options} "-Djava.io.tmpdir={scratch_folder()}"'
+    before = {name: os.environ.get(name) for name in own}
+    os.environ.update(own)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def take_jvm(settings: dict[str, str]) -> Jvm | None:
@@ -110,7 +143,7 @@ def prepare_jvm(conf: Configuration) -> None:
         raise ConfigurationError(f"{_COMPILER} is quick or full (found {compiler!r})")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["JAVA_HOME"] = find_java()
-    options = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    options = os.environ.get(_SUBMIT_OPTS, "")
     quiet = Path(__file__).with_name("log4j2.properties")
     if "log4j2.configurationFile" not in options:
         options += f" -Dlog4j2.configurationFile={quiet}"
@@ -118,7 +151,7 @@ def prepare_jvm(conf: Configuration) -> None:
         options += " -XX:TieredStopAtLevel=1"
     if "SharedArchiveFile" not in options and "ArchiveClassesAtExit" not in options:
         options += " " + archive_option(os.environ["JAVA_HOME"])
-    os.environ["SPARK_SUBMIT_OPTS"] = options.strip()
+    os.environ[_SUBMIT_OPTS] = options.strip()
 
 
 def _start(script: str, settings: dict[str, str]) -> Jvm:
@@ -127,7 +160,7 @@ def _start(script: str, settings: dict[str, str]) -> Jvm:
     for key, value in settings.items():
         command += ["--conf", f"{key}={value}"]
     command += shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
-    folder = tempfile.mkdtemp(prefix="penstock-jvm-")
+    folder = tempfile.mkdtemp(prefix="jvm-", dir=scratch_folder())
     environment = {
         **os.environ,
         "SPARK_CONNECT_MODE": "0",

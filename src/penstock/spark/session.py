@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pkgutil import iter_modules
 
 from pyspark import SparkConf, SparkContext
@@ -20,7 +20,7 @@ from penstock.spark.death import forget_dead_jvm, note_jvm
 from penstock.spark.dependencies import ship
 from penstock.spark.failures import translate
 from penstock.spark.frames import frame_vertices
-from penstock.spark.jvm import Jvm, embedded_settings, prepare_jvm, submitted, take_jvm
+from penstock.spark.jvm import Jvm, embedded_settings, launching, prepare_jvm, submitted, take_jvm
 from penstock.spark.python import worker_python
 from penstock.spark.quiet import quiet_accumulators, quiet_bridge, quiet_start
 from penstock.spark.settings import FORCED, all_settings, given_settings, refuse_forbidden
@@ -78,7 +78,8 @@ def _started(settings: dict[str, str], jvm: Jvm | None, warm: str) -> SparkSessi
     """A context, and beside it, while the session is made, Python workers that tasks will ask for."""
     conf = SparkConf().setAll(list(settings.items()))
     if jvm is None:
-        context = SparkContext.getOrCreate(conf)
+        with launching(settings) if "spark.master" in settings else nullcontext():
+            context = SparkContext.getOrCreate(conf)
     else:
         with jvm.address():
             gateway = launch_gateway()  # type: ignore[no-untyped-call]

@@ -27,6 +27,7 @@ from penstock.core.futures import CompletableFuture
 from penstock.core.job import JobPlan
 from penstock.core.recovery import SAVEPOINT_DIR, Recovery
 from penstock.core.restart import RestartStrategy, restart_strategy
+from penstock.core.scratch import scratch_folder
 from penstock.runtime.admission import admission, read_by
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.operator_state import RunStart
@@ -73,7 +74,7 @@ class StreamingJob(JobClient):
         make_bundle(plan)  # refuses what cannot be sent before anything is claimed
         self._id = job_id or uuid.uuid4().hex
         self._clock = SystemClock()
-        self._scratch = tempfile.mkdtemp(prefix="penstock-")
+        self._scratch = tempfile.mkdtemp(prefix="job-", dir=scratch_folder())
         self._recovery = Recovery.of(conf)
         start = find_start(
             spark,

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
     verdict = judge.judge(outcomes, judge.load(), whole=options.only is None)
     print(report.text(verdict))
     if options.record:
-        report.RESULTS.write_text(report.page(verdict, options.host, origin, modules), encoding="utf-8")
+        report.RESULTS.write_text(report.page(verdict, options.host, origin, modules, options.note), encoding="utf-8")
     return 0 if verdict.good else 1
 
 
@@ -43,6 +43,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--host", default="local", choices=["local", "bounded"], help="where Penstock runs the jobs")
     parser.add_argument("--only", metavar="TEXT", help="cases whose names match, as in pytest's -k")
     parser.add_argument("--record", action="store_true", help="write RESULTS.md")
+    parser.add_argument("--note", default="", help="what a reader of RESULTS.md must know of this run")
     options = parser.parse_args(arguments)
     if options.record and options.only:
         parser.error("--record keeps the figures of a whole run: leave --only out")

@@ -42,14 +42,15 @@ def text(verdict: Verdict) -> str:
     return "\n".join([counts(verdict), *lines])
 
 
-def page(verdict: Verdict, host: str, origin: str, modules: list[str]) -> str:
+def page(verdict: Verdict, host: str, origin: str, modules: list[str], note: str = "") -> str:
     facts = {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "versions": f"tests of apache-flink {flink_version()}; penstock {penstock.__version__}, pyspark "
+        "versions": f"compared with apache-flink {flink_version()}; penstock {penstock.__version__}, pyspark "
         f"{version('pyspark')}, Python {platform.python_version()}",
         "tests from": origin,
         "modules": ", ".join(modules),
         "host": host,
+        **({"note": note} if note else {}),
     }
     head = "\n".join(["| | |", "|---|---|", *(f"| {name} | {fact} |" for name, fact in facts.items()), ""])
     sections = [

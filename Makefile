@@ -17,7 +17,7 @@ WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 # The jobs that between them run every engine path; the others repeat them at other sizes.
 QUICK_JOBS := runtime,patterns,window-runtime,windows,interval-join,failed-logins,word-count,start-up,files
 
-.PHONY: help demo test check kill soak bench bench-quick differential cep-parity memory back-pressure docs pictures setup java postgres mariadb lint types fast format rules parity lock lock-docs clean
+.PHONY: help demo test check kill soak bench bench-quick differential cep-parity pyflink-tests memory back-pressure docs pictures setup java postgres mariadb lint types fast format rules parity lock lock-docs clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ bench-quick: setup ## Penstock alone on small inputs, a few minutes: does every 
 
 cep-parity: setup ## random patterns under the real FlinkCEP and ours; ARGS=5000 for so many
 	@$(WITH_JAVA) $(PY) -m tests.parity.flink_cep.compare $(ARGS)
+
+pyflink-tests: setup ## PyFlink's own tests on Penstock; ARGS=--record keeps the figures
+	@$(WITH_JAVA) $(PY) -m tests.parity.pyflink_suite $(ARGS)
 
 memory: setup ## BATCH mode with 2 GiB of keyed state in 512 MiB a worker
 	@$(WITH_JAVA) $(PY) -m tests.soak.batch_state $(ARGS)

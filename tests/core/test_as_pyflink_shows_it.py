@@ -190,9 +190,10 @@ def test_the_partitioning_of_a_keyed_stream_cannot_be_overridden(call: str) -> N
         (Types.LONG(), [2**63 - 1, -(2**63)], [2**63 - 1, -(2**63)]),
         (Types.TUPLE([Types.SHORT(), Types.LONG()]), [(43878, 43878)], [(-21658, 43878)]),
         (Types.LIST(Types.BYTE()), [[300]], [[44]]),
+        (Types.STRING(), [1, "a"], ["1", "a"]),
     ],
 )
-def test_a_number_that_is_too_long_for_its_type_keeps_its_last_bits(
+def test_a_number_that_does_not_fit_its_type_is_what_pyflink_makes_of_it(
     type_info: TypeInformation, given: list[Any], expected: list[Any]
 ) -> None:
     """P7"""

@@ -16,7 +16,8 @@ __all__ = ["conform"]
 def conform(info: TypeInformation, value: Any, wrap: bool = False) -> Any:
     """`value` in the form that a stream of type `info` carries; refused if it cannot have it.
 
-    `wrap`: a whole number that is too long keeps its last bits, as in PyFlink's `from_collection`.
+    `wrap`: as in PyFlink's `from_collection` a whole number that is too long keeps its last bits, and one where a
+    text is meant becomes its text.
 
     >>> from penstock.core.types import Types
     >>> conform(Types.ROW_NAMED(["name", "tags"], [Types.STRING(), Types.LIST(Types.INT())]), ("a", (1, 2)))
@@ -111,6 +112,8 @@ def _whole(bits: int) -> Callable[[TypeInformation, Any, bool], int]:
 
 
 def _text(info: TypeInformation, value: Any, wrap: bool) -> str:
+    if wrap and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
     if not isinstance(value, str):
         raise _refused(info, value, "give a str")
     return value

@@ -129,6 +129,8 @@ class FileSource(Source):
     True
     """
 
+    emits_watermarks = False
+
     def __init__(
         self,
         file_format: FileFormat,

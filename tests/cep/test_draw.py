@@ -61,7 +61,7 @@ def test_the_time_that_a_match_may_take_is_shown() -> None:
     limited = pattern.within(Time.seconds(10))
     assert limited.explain().splitlines() == [*lines, "from the first event to the last: within 10000 ms"]
     picture = ElementTree.fromstring(limited.draw())
-    texts = [element for element in picture.iter("{http://www.w3.org/2000/svg}text")]
+    texts = list(picture.iter("{http://www.w3.org/2000/svg}text"))
     note = next(text for text in texts if text.text == "from the first event to the last: within 10000 ms")
     assert 0 < int(note.get("y", -1)) < int(picture.get("height", 0))
 

@@ -85,6 +85,8 @@ TAKERS: dict[str, Any] = {
     "interval join": lambda span: intervals(keyed(), span),
     "watched files": watching,
     "auto watermark": lambda span: env().get_config().set_auto_watermark_interval(span).get_auto_watermark_interval(),
+    "checkpoints": lambda span: env().enable_checkpointing(span).get_checkpoint_interval(),
+    "buffer time-out": lambda span: env().set_buffer_timeout(span).get_buffer_timeout(),
     "checkpoint pause": lambda span: (
         env().get_checkpoint_config().set_min_pause_between_checkpoints(span).get_min_pause_between_checkpoints()
     ),
@@ -94,7 +96,7 @@ TAKERS: dict[str, Any] = {
 }
 
 
-TAKE_NUMBERS = {"lateness", "auto watermark", "checkpoint pause", "repetitions"}
+TAKE_NUMBERS = {"lateness", "auto watermark", "checkpoints", "buffer time-out", "checkpoint pause", "repetitions"}
 
 
 @pytest.mark.filterwarnings("ignore")

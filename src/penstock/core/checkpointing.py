@@ -58,8 +58,9 @@ class CheckpointConfig:
         """Milliseconds; -1 if checkpoints are not asked for."""
         return self._said.get_duration_ms(f"{_PREFIX}interval", -1)
 
-    def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
+    def set_checkpoint_interval(self, checkpoint_interval: int | Span) -> CheckpointConfig:
         """Ask for durability at least that often. Every micro-batch is a checkpoint, so it is met (F2)."""
+        checkpoint_interval = whole_ms(checkpoint_interval)
         if not isinstance(checkpoint_interval, int) or checkpoint_interval < 1:
             raise ConfigurationError(
                 f"{_PREFIX}interval must be a whole number of at least 1, got {checkpoint_interval!r}"

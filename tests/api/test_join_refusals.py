@@ -130,11 +130,11 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
         ProgramError,
         r"between\(6 ms, 5 ms\): the lower bound must not be greater than the upper one",
     ),
-    (lambda: between(6), TypeError, r"between\(\): the lower bound must be a Time or a Duration, got int"),
+    (lambda: between(6), TypeError, r"between\(\): the lower bound must be a Time, a Duration or a timedelta, got int"),
     (
         lambda: between(MS(5), None),
         TypeError,
-        r"between\(\): the upper bound must be a Time or a Duration, got NoneType",
+        r"between\(\): the upper bound must be a Time, a Duration or a timedelta, got NoneType",
     ),
     (
         lambda: between(MS(5), MS(5)).lower_bound_exclusive().process(Pair()),

@@ -53,6 +53,19 @@ def test_a_pattern_is_drawn() -> None:
         assert 0 < int(element.get("y", -1)) < height
 
 
+def test_the_time_that_a_match_may_take_is_shown() -> None:
+    """C1: in both forms, and only where there is one."""
+    pattern = Pattern.begin("a").next("b")
+    lines = ["start ─▶ a", "a ─(next)▶ b", "b ─▶ match"]
+    assert pattern.explain().splitlines() == lines
+    limited = pattern.within(Time.seconds(10))
+    assert limited.explain().splitlines() == [*lines, "from the first event to the last: within 10000 ms"]
+    picture = ElementTree.fromstring(limited.draw())
+    texts = list(picture.iter("{http://www.w3.org/2000/svg}text"))
+    note = next(text for text in texts if text.text == "from the first event to the last: within 10000 ms")
+    assert 0 < int(note.get("y", -1)) < int(picture.get("height", 0))
+
+
 def test_names_are_escaped() -> None:
     """A name may hold anything."""
     assert ElementTree.fromstring(Pattern.begin("<&>").draw()) is not None

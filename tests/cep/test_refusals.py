@@ -117,7 +117,7 @@ WRONG_TYPES: list[tuple[Callable[[], Any], str]] = [
     (lambda: a().where(5), "where() takes a condition or a function of an event, got int"),  # type: ignore[arg-type]
     (lambda: a().or_where(int), "or_where() takes a condition or a function of an event, got int"),
     (lambda: a().subtype("int"), "subtype() takes a class, got 'int'"),  # type: ignore[arg-type]
-    (lambda: a().within(5), "within() takes a Time or a Duration, got 5"),  # type: ignore[arg-type]
+    (lambda: a().within(5), "within() takes a Time, a Duration or a timedelta, got 5"),  # type: ignore[arg-type]
     (lambda: a().within(Duration.of_millis(1), "x"), "within() takes a WithinType, got 'x'"),  # type: ignore[arg-type]
     (lambda: AfterMatchSkipStrategy.skip_to_last(5), "skip_to_last() takes the name of a pattern, got 5"),  # type: ignore[arg-type]
     (lambda: CEP.pattern([], a()), "CEP.pattern() takes a stream, got list"),  # type: ignore[arg-type]

@@ -207,8 +207,8 @@ def test_a_bad_timer_is_refused(timestamp: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda s: s.key_by(lambda v: [v]).process(Timer(1)), r"returned \[1\] \(list\), which cannot be a key"),
-        (lambda s: s.key_by(lambda v: {v}).process(Timer(1)), r"returned \{1\} \(set\), which cannot be a key"),
+        (lambda s: s.key_by(lambda v: [{v}]).process(Timer(1)), r"\{1\} \(set\) \(inside \[\{1\}\]\) cannot be a key"),
+        (lambda s: s.key_by(lambda v: {v}).process(Timer(1)), r"\{1\} \(set\) cannot be a key: it is unhashable"),
         (lambda s: s.key_by(lambda v: object).process(Timer(1)), "a type cannot be a key"),
         (lambda s: s.key_by(lambda v: float("nan")).process(Timer(1)), "nan cannot be a key"),
     ],

@@ -197,7 +197,7 @@ def test_an_unknown_policy_is_refused() -> None:
 def test_key_selectors_that_fail_or_give_no_key(policy: Any) -> None:
     """F9, G5: belong to the operator before `key_by`; the timestamp stays with the record."""
     env = Environment()
-    keys = {0: 1 // 1, 1: [], 3: object(), 4: "a"}
+    keys = {0: 1 // 1, 1: {}, 3: object(), 4: "a"}
     source = env.from_collection([0, 1, 2, 3, 4]).map(lambda v: v).uid("it").on_poison(policy)
     collect(source.key_by(lambda v: keys[v]).map(lambda v: v), "out")
     collect(source.get_side_output(BAD), "bad")

@@ -3,6 +3,7 @@
 from collections import namedtuple
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.common import Row
+from penstock.core.errors import UserFunctionError
 from penstock.core.job import RuntimeSettings
 from penstock.core.poison import PoisonPolicy
 from penstock.datastream import KeyedStream, StreamExecutionEnvironment
@@ -123,3 +125,76 @@ def test_of_equal_extremes_the_first_record_stays(extreme: str) -> None:
     assert [name for _, _, name in found] == ["first", "first", "third"]
     found = rolled(records, lambda keyed: getattr(keyed, extreme.removesuffix("_by"))(1))
     assert found == [(0, 5, "first"), (0, 5, "first"), (0, records[2][1], "first")]
+
+
+@dataclass
+class Reading:
+    key: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    key: str
+    n: int
+
+
+class Plain:
+    def __init__(self, key: str, n: int) -> None:
+        self.key, self.n = key, n
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plain) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+MAKERS: dict[str, Callable[[str, int], Any]] = {
+    "dict": lambda key, n: {"key": key, "n": n},
+    "dataclass": Reading,
+    "frozen": Fixed,
+    "plain": Plain,
+    "named tuple": Numbered,
+    "row": lambda key, n: Row(key=key, n=n),
+}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        ("sum", [("a", 2), ("a", 3), ("a", 6)]),
+        ("min", [("a", 2), ("a", 1), ("a", 1)]),
+        ("max", [("a", 2), ("a", 2), ("a", 3)]),
+        ("min_by", [("a", 2), ("b", 1), ("b", 1)]),
+        ("max_by", [("a", 2), ("a", 2), ("c", 3)]),
+    ],
+)
+def test_fields_go_by_name_in_every_kind_of_record(kind: str, operation: str, expected: list[tuple[str, int]]) -> None:
+    """O1, O2, P7: and no record is changed on the way."""
+    make = MAKERS[kind]
+    env = StreamExecutionEnvironment()
+    records = [make("a", 2), make("b", 1), make("c", 3)]
+    stream = env.from_collection(records).key_by(lambda record: 0)
+    collect(getattr(stream, operation)("n"), "rolled")
+    job = local_job(env)
+    job.run([1])
+    assert job.results["rolled"] == [make(key, n) for key, n in expected]
+    assert records == [make("a", 2), make("b", 1), make("c", 3)]
+
+
+@pytest.mark.parametrize("record", [{"n": 1}, Reading("a", 1), Numbered("a", 1), Row(n=1)], ids=repr)
+def test_a_field_that_is_not_there_is_named(record: Any) -> None:
+    """P9"""
+    env = StreamExecutionEnvironment()
+    collect(env.from_collection([record, record]).key_by(lambda r: 0).sum("m"), "rolled")
+    with pytest.raises(UserFunctionError, match=r"sum\('m'\) on .*: (the record has no field 'm'|a plain value)"):
+        local_job(env).run()
+
+
+def test_a_plain_value_has_no_named_fields() -> None:
+    """P9: though an int has attributes."""
+    env = StreamExecutionEnvironment()
+    collect(env.from_collection([1, 2]).key_by(lambda r: 0).sum("real"), "rolled")
+    with pytest.raises(UserFunctionError, match="a plain value has no fields, only position 0"):
+        local_job(env).run()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from penstock.common import Configuration, Encoder, JobStatus
+from penstock.common import Configuration, Encoder, JobStatus, Row
 from penstock.core.errors import ConfigurationError, ProgramError, UserFunctionError
 from penstock.datastream import DataStream, KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
@@ -61,6 +61,28 @@ def test_results_of_nothing_are_nothing_however_often_they_are_asked_for(host: s
     client.wait()
     assert list(client.results("results-2")) == []
     assert client.get_job_status().result() is JobStatus.FINISHED
+
+
+@pytest.mark.spark
+@SPARK_HOSTS
+def test_collecting_keeps_the_order_of_a_stream_that_is_not_parallel(host: str) -> None:
+    """P8, G4: through more than one chunk; a keyed stream shows its keys."""
+    items = list(range(20_000))
+    assert list(environment(host).from_collection(items).execute_and_collect()) == items
+    keyed = environment(host).from_collection([1, 2, 3]).key_by(lambda v: [v % 2])
+    assert list(keyed.execute_and_collect()) == [Row(f0=[1], f1=1), Row(f0=[0], f1=2), Row(f0=[1], f1=3)]
+
+
+@pytest.mark.spark
+@SPARK_HOSTS
+def test_lists_are_keys_by_their_value(host: str) -> None:
+    """G5: in workers that share nothing."""
+    stream = environment(host).from_collection(list(range(1000))).rebalance().map(lambda v: v)
+    pairs = stream.map(lambda v: (v % 7, v)).key_by(lambda pair: ["k", [pair[0]]])
+    largest: dict[int, int] = {}
+    for key, total in pairs.sum(1).execute_and_collect():
+        largest[key] = max(total, largest.get(key, 0))
+    assert largest == {start: sum(range(start, 1000, 7)) for start in range(7)}
 
 
 @pytest.mark.spark

@@ -8,9 +8,11 @@ from typing import Any
 from penstock.api.data_stream import DataStream
 from penstock.core.async_function import NO_RETRY_STRATEGY, AsyncFunction, AsyncRetryStrategy, NoRetryStrategy
 from penstock.core.errors import ProgramError
+from penstock.core.given import described
 from penstock.core.specs import AsyncSpec
-from penstock.core.time import Duration, Time
+from penstock.core.time import Span
 from penstock.core.types import TypeInformation
+from penstock.core.windows import span_ms
 
 __all__ = ["AsyncDataStream"]
 
@@ -25,7 +27,7 @@ class AsyncDataStream:
     def unordered_wait(
         data_stream: DataStream[Any],
         async_function: AsyncFunction,
-        timeout: Time,
+        timeout: Span,
         capacity: int = 100,
         output_type: TypeInformation | None = None,
     ) -> DataStream[Any]:
@@ -35,7 +37,7 @@ class AsyncDataStream:
     def unordered_wait_with_retry(
         data_stream: DataStream[Any],
         async_function: AsyncFunction,
-        timeout: Time,
+        timeout: Span,
         async_retry_strategy: AsyncRetryStrategy,
         capacity: int = 100,
         output_type: TypeInformation | None = None,
@@ -46,7 +48,7 @@ class AsyncDataStream:
     def ordered_wait(
         data_stream: DataStream[Any],
         async_function: AsyncFunction,
-        timeout: Time,
+        timeout: Span,
         capacity: int = 100,
         output_type: TypeInformation | None = None,
     ) -> DataStream[Any]:
@@ -56,7 +58,7 @@ class AsyncDataStream:
     def ordered_wait_with_retry(
         data_stream: DataStream[Any],
         async_function: AsyncFunction,
-        timeout: Time,
+        timeout: Span,
         async_retry_strategy: AsyncRetryStrategy,
         capacity: int = 100,
         output_type: TypeInformation | None = None,
@@ -67,17 +69,19 @@ class AsyncDataStream:
 def _wait(
     stream: DataStream[Any],
     function: AsyncFunction,
-    timeout: Time | Duration,
+    timeout: Span,
     capacity: int,
     ordered: bool,
     retry: AsyncRetryStrategy,
 ) -> DataStream[Any]:
-    timeout_ms = timeout.to_milliseconds()
+    timeout_ms = span_ms(timeout, f"{type(function).__name__}: the time-out", positive=False)
     _check(function, timeout_ms, capacity, retry)
     return stream._add("Async Wait", AsyncSpec(function, timeout_ms, capacity, ordered, retry))
 
 
 def _check(function: AsyncFunction, timeout_ms: int, capacity: int, retry: AsyncRetryStrategy) -> None:
+    if isinstance(function, type):
+        raise ProgramError(f"an AsyncFunction is needed, got {described(function)}")
     name = type(function).__name__
     if not isinstance(function, AsyncFunction) or not inspect.iscoroutinefunction(function.async_invoke):
         raise ProgramError(f"{name}: an AsyncFunction is needed whose async_invoke is declared with 'async def'")

@@ -19,6 +19,7 @@ from penstock.core.co_functions import (
 )
 from penstock.core.errors import ProgramError
 from penstock.core.functions import KeySelector
+from penstock.core.given import described
 from penstock.core.specs import BroadcastSpec, KeyedProcessSpec, OperatorSpec, ProcessSpec
 from penstock.core.state import MapStateDescriptor
 from penstock.core.types import TypeInformation
@@ -68,13 +69,13 @@ class ConnectedStreams:
     def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> DataStream[Any]:
         """One record in, one out."""
         if not isinstance(func, CoMapFunction):
-            raise TypeError(f"map() on connected streams takes a CoMapFunction, got {type(func).__name__}")
+            raise TypeError(f"map() on connected streams takes a CoMapFunction, got {described(func)}")
         return self._process("Co-Map", CoTransform(func))._typed(output_type)
 
     def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> DataStream[Any]:
         """One record in, any number out."""
         if not isinstance(func, CoFlatMapFunction):
-            raise TypeError(f"flat_map() on connected streams takes a CoFlatMapFunction, got {type(func).__name__}")
+            raise TypeError(f"flat_map() on connected streams takes a CoFlatMapFunction, got {described(func)}")
         return self._process("Co-Flat Map", CoTransform(func))._typed(output_type)
 
     def process(
@@ -85,7 +86,7 @@ class ConnectedStreams:
         if not isinstance(func, wanted):
             keyed = "keyed" if self._is_keyed_stream() else "not keyed"
             raise TypeError(
-                f"process() on connected streams that are {keyed} takes a {wanted.__name__}, got {type(func).__name__}"
+                f"process() on connected streams that are {keyed} takes a {wanted.__name__}, got {described(func)}"
             )
         return self._process("Co-Process", func)._typed(output_type)
 
@@ -141,7 +142,7 @@ class BroadcastConnectedStream:
         if not isinstance(func, wanted):
             raise TypeError(
                 f"process() on a {'keyed' if keyed else 'plain'} stream connected with a broadcast one takes a "
-                f"{wanted.__name__}, got {type(func).__name__}"
+                f"{wanted.__name__}, got {described(func)}"
             )
         names = tuple(d.get_name() for d in self.broadcast_state_descriptors)
         name = "Keyed-Co-Process-Broadcast" if keyed else "Co-Process-Broadcast"

@@ -29,6 +29,7 @@ from penstock.core.functions import (
     ProcessFunction,
     ReduceFunction,
 )
+from penstock.core.given import a_class_of, described
 from penstock.core.output_tag import OutputTag
 from penstock.core.partition import (
     Broadcast,
@@ -56,7 +57,7 @@ from penstock.core.specs import (
     TimestampsSpec,
 )
 from penstock.core.state import MapStateDescriptor
-from penstock.core.time import Time
+from penstock.core.time import Span
 from penstock.core.types import TypeInformation, Types
 from penstock.core.watermark import WatermarkStrategy
 from penstock.core.window_assigners import (
@@ -363,8 +364,9 @@ class DataStream(_Named, Generic[T]):
             return self.sink_to(sink_func)
         if isinstance(sink_func, Sink):
             raise TypeError(f"add_sink() takes a SinkFunction, got {type(sink_func).__name__}, a Sink: use sink_to()")
-        if not isinstance(sink_func, SinkFunction) and (isinstance(sink_func, Function) or not callable(sink_func)):
-            raise TypeError(f"add_sink() takes a SinkFunction or a function, got {type(sink_func).__name__}")
+        wrong = isinstance(sink_func, Function) or not callable(sink_func) or a_class_of(sink_func, Function, Sink)
+        if not isinstance(sink_func, SinkFunction) and wrong:
+            raise TypeError(f"add_sink() takes a SinkFunction or a function, got {described(sink_func)}")
         return self._add_sink("Sink: Unnamed", FunctionSinkSpec(sink_func))
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
@@ -440,7 +442,7 @@ class KeyedStream(DataStream[T]):
         assigner = CountSlidingWindowAssigner(size, slide) if slide else CountTumblingWindowAssigner(size)
         return self.window(assigner)
 
-    def time_window(self, size: Time, slide: Time | None = None) -> WindowedStream:
+    def time_window(self, size: Span, slide: Span | None = None) -> WindowedStream:
         """The older name of tumbling and sliding event-time windows (X5)."""
         if slide is None:
             return self.window(TumblingEventTimeWindows.of(size))
@@ -506,5 +508,5 @@ class DataStreamSink(_Named):
 
 def _instance(given: Any, expected: type, where: str) -> Any:
     if not isinstance(given, expected):
-        raise TypeError(f"{where} takes a {expected.__name__}, got {type(given).__name__}")
+        raise TypeError(f"{where} takes a {expected.__name__}, got {described(given)}")
     return given

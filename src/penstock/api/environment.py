@@ -21,6 +21,7 @@ from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
 from penstock.core.conform import conform
 from penstock.core.errors import ProgramError, RecordError
+from penstock.core.given import described
 from penstock.core.source import Source
 from penstock.core.source_function import FunctionSource, SourceFunction
 from penstock.core.specs import OperatorSpec, SourceSpec
@@ -75,7 +76,7 @@ class StreamExecutionEnvironment(Settings):
     ) -> DataStream[Any]:
         """A stream read from a source, with its event time."""
         if not isinstance(source, Source):
-            raise TypeError(f"from_source() takes a Source, got {type(source).__name__}")
+            raise TypeError(f"from_source() takes a Source, got {described(source)}")
         return self._add_source(source, f"Source: {source_name}", _needed(watermark_strategy), type_info)
 
     def read_text_file(self, path: str, charset_name: str = "UTF-8") -> DataStream[str]:
@@ -99,7 +100,7 @@ class StreamExecutionEnvironment(Settings):
         """A stream of what a function emits by itself. It cannot rewind: at-most-once (F7)."""
         if not isinstance(source_func, SourceFunction):
             raise TypeError(
-                f"add_source() takes a SourceFunction, got {type(source_func).__name__}: a Source goes to from_source()"
+                f"add_source() takes a SourceFunction, got {described(source_func)}. A Source goes to from_source()"
             )
         return self._add_source(FunctionSource(source_func), f"Source: {source_name}", declared=type_info)
 

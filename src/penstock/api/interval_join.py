@@ -9,11 +9,12 @@ from penstock.api.connected import _add
 from penstock.api.data_stream import DataStream, KeyedStream
 from penstock.api.joined_streams import same_environment
 from penstock.core.errors import ProgramError
+from penstock.core.given import described
 from penstock.core.intervals import IntervalSide
 from penstock.core.join_functions import ProcessJoinFunction
 from penstock.core.output_tag import OutputTag
 from penstock.core.specs import IntervalJoinSpec
-from penstock.core.time import Duration, Time
+from penstock.core.time import Span
 from penstock.core.types import TypeInformation
 from penstock.core.windows import span_ms
 
@@ -38,7 +39,7 @@ class IntervalJoin:
         self._event_time = False
         return self
 
-    def between(self, lower_bound: Time | Duration, upper_bound: Time | Duration) -> IntervalJoined:
+    def between(self, lower_bound: Span, upper_bound: Span) -> IntervalJoined:
         """A right record matches if its timestamp is `left + lower … left + upper`; bounds may be negative."""
         if not self._event_time:
             raise ProgramError("interval_join() is there in event time only: leave in_processing_time() out")
@@ -139,7 +140,7 @@ class IntervalJoined:
         own, if that is larger): with its own it would be late for windows behind the join.
         """
         if not isinstance(process_join_function, ProcessJoinFunction):
-            found = type(process_join_function).__name__
+            found = described(process_join_function)
             raise TypeError(f"process() of an interval join takes a ProcessJoinFunction, got {found}")
         spec = IntervalJoinSpec(process_join_function, *self._settings.sides())
         return _add(self._left, self._right, "Interval Join", spec)._typed(output_type)

@@ -11,10 +11,11 @@ from penstock.api.wrap import as_call
 from penstock.core.errors import ProgramError
 from penstock.core.evictors import Evictor
 from penstock.core.functions import Function, KeySelector, RuntimeContext
+from penstock.core.given import a_class_of, described
 from penstock.core.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction, TaggedUnion
 from penstock.core.output_tag import OutputTag
 from penstock.core.partition import Hash
-from penstock.core.time import Duration, Time
+from penstock.core.time import Span
 from penstock.core.triggers import Trigger
 from penstock.core.types import TypeInformation
 from penstock.core.window_functions import WindowFunction
@@ -93,7 +94,7 @@ class _WithWindow:
         self._windowed.evictor(evictor)
         return self
 
-    def allowed_lateness(self, time_ms: int | Time | Duration) -> Self:
+    def allowed_lateness(self, time_ms: int | Span) -> Self:
         """For how long after its end a window takes late records in; each makes it fire all its results again."""
         self._windowed.allowed_lateness(time_ms)
         return self
@@ -179,9 +180,9 @@ def join_call(where: str, function: Any, expected: tuple[type, ...]) -> Callable
         if isinstance(function, kind):
             bound: Callable[[Any, Any], Any] = getattr(function, _METHODS[kind])
             return bound
-    if isinstance(function, Function) or not callable(function):
+    if isinstance(function, Function) or not callable(function) or a_class_of(function, Function):
         names = " or a ".join(kind.__name__ for kind in expected)
-        raise TypeError(f"{where} takes a function of two records or a {names}, got {type(function).__name__}")
+        raise TypeError(f"{where} takes a function of two records or a {names}, got {described(function)}")
     return function  # type: ignore[no-any-return]
 
 

@@ -18,6 +18,7 @@ from penstock.core.cep.functions import (
 )
 from penstock.core.errors import ProgramError
 from penstock.core.functions import Function, NullByteKeySelector, RuntimeContext
+from penstock.core.given import a_class_of, described
 from penstock.core.output_tag import OutputTag
 from penstock.core.specs import PatternMatchSpec
 from penstock.core.types import TypeInformation
@@ -52,7 +53,7 @@ class CEP:
         if not isinstance(input, DataStream):
             raise TypeError(f"CEP.pattern() takes a stream, got {type(input).__name__}")
         if not isinstance(pattern, Pattern):
-            raise TypeError(f"CEP.pattern() takes a Pattern, got {type(pattern).__name__}")
+            raise TypeError(f"CEP.pattern() takes a Pattern, got {described(pattern)}")
         if comparator is not None and not callable(getattr(comparator, "compare", comparator)):
             raise TypeError(f"CEP.pattern() takes a comparator of two events, got {type(comparator).__name__}")
         return PatternStream(input, PatternMatchSpec(pattern.freeze(), _Nothing(), comparator=comparator))
@@ -87,7 +88,7 @@ class PatternStream:
     ) -> DataStream[Any]:
         """See every match with its context, and with a `TimedOutPartialMatchHandler` those that ran out of time."""
         if not isinstance(pattern_process_function, PatternProcessFunction):
-            found = type(pattern_process_function).__name__
+            found = described(pattern_process_function)
             raise TypeError(f"process() takes a PatternProcessFunction, got {found}")
         return self._add(pattern_process_function, output_type)
 
@@ -129,8 +130,8 @@ def _method(given: Any, expected: type, method: str, where: str) -> Callable[...
     if isinstance(given, expected):
         bound: Callable[..., Any] = getattr(given, method)
         return bound
-    if isinstance(given, Function) or not callable(given):
-        raise TypeError(f"{where}() takes a function or a {expected.__name__}, got {type(given).__name__}")
+    if isinstance(given, Function) or not callable(given) or a_class_of(given, Function):
+        raise TypeError(f"{where}() takes a function or a {expected.__name__}, got {described(given)}")
     call: Callable[..., Any] = given
     return call
 

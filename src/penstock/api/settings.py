@@ -16,6 +16,7 @@ from penstock.core.recovery import SAVEPOINT_DIR
 from penstock.core.restart_strategies import RestartStrategyConfiguration
 from penstock.core.slots import SlotSharingGroup
 from penstock.core.state_backend import StateBackend
+from penstock.core.time import Span, whole_ms
 
 __all__ = ["Settings"]
 
@@ -101,8 +102,8 @@ class Settings:
         key = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
         return self._said.get_boolean(key, True)
 
-    def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        accept(self._configuration, _BUFFER_TIMEOUT, str(timeout_millis))
+    def set_buffer_timeout(self, timeout_millis: int | Span) -> Self:
+        accept(self._configuration, _BUFFER_TIMEOUT, str(whole_ms(timeout_millis)))
         return self
 
     def get_buffer_timeout(self) -> int:
@@ -123,9 +124,9 @@ class Settings:
         """A view of this environment's settings."""
         return CheckpointConfig(self._configuration)
 
-    def enable_checkpointing(self, interval: int, mode: CheckpointingMode | None = None) -> Self:
+    def enable_checkpointing(self, interval: int | Span, mode: CheckpointingMode | None = None) -> Self:
         """Ask for durability at least every `interval` ms. Every micro-batch is a checkpoint, so it is met (F2)."""
-        self._set_positive("execution.checkpointing.interval", interval)
+        self._set_positive("execution.checkpointing.interval", whole_ms(interval))
         if mode is not None:
             self.get_checkpoint_config().set_checkpointing_mode(mode)
         return self

@@ -11,9 +11,10 @@ from penstock.api.wrap import as_call
 from penstock.core.errors import ProgramError
 from penstock.core.evictors import Evictor
 from penstock.core.functions import AggregateFunction, Function, NullByteKeySelector, ReduceFunction, RuntimeContext
+from penstock.core.given import described
 from penstock.core.output_tag import OutputTag
 from penstock.core.specs import WindowSpec
-from penstock.core.time import Duration, Time
+from penstock.core.time import Span, whole_ms
 from penstock.core.triggers import Trigger
 from penstock.core.types import TypeInformation
 from penstock.core.window_functions import (
@@ -37,7 +38,7 @@ class _Windowed:
 
     def __init__(self, keyed_stream: KeyedStream[Any], window_assigner: WindowAssigner) -> None:
         if not isinstance(window_assigner, WindowAssigner):
-            raise TypeError(f"window() takes a WindowAssigner, got {type(window_assigner).__name__}")
+            raise TypeError(f"window() takes a WindowAssigner, got {described(window_assigner)}")
         self._keyed = keyed_stream
         env = keyed_stream.get_execution_environment()
         self._spec = WindowSpec(window_assigner, window_assigner.get_default_trigger(env))
@@ -51,7 +52,7 @@ class _Windowed:
     def trigger(self, trigger: Trigger) -> Self:
         """When windows fire, instead of the assigner's own trigger."""
         if not isinstance(trigger, Trigger):
-            raise TypeError(f"trigger() takes a Trigger, got {type(trigger).__name__}")
+            raise TypeError(f"trigger() takes a Trigger, got {described(trigger)}")
         assigner = self._spec.assigner
         if isinstance(assigner, MergingWindowAssigner) and not trigger.can_merge():
             raise ProgramError(
@@ -62,12 +63,14 @@ class _Windowed:
     def evictor(self, evictor: Evictor) -> Self:
         """Which records the function is not shown. All records of a window are kept then."""
         if not isinstance(evictor, Evictor):
-            raise TypeError(f"evictor() takes an Evictor, got {type(evictor).__name__}")
+            raise TypeError(f"evictor() takes an Evictor, got {described(evictor)}")
         return self._with(evictor=evictor)
 
-    def allowed_lateness(self, time_ms: int | Time | Duration) -> Self:
+    def allowed_lateness(self, time_ms: int | Span) -> Self:
         """For how long after its end a window takes late records in and fires again (W7)."""
-        lateness_ms = time_ms if isinstance(time_ms, int) else time_ms.to_milliseconds()
+        lateness_ms = whole_ms(time_ms)
+        if not isinstance(lateness_ms, int):
+            raise TypeError(f"allowed_lateness() takes milliseconds or a span of time, got {time_ms!r:.100}")
         if lateness_ms < 0:
             raise ProgramError(f"allowed_lateness() must not be negative, got {lateness_ms} ms")
         return self._with(lateness_ms=lateness_ms)
@@ -103,19 +106,19 @@ class _Windowed:
     ) -> DataStream[Any]:
         """Fold each window into an accumulator as records come in; `window_function` is given its result."""
         if not isinstance(aggregate_function, AggregateFunction):
-            raise TypeError(f"aggregate() takes an AggregateFunction, got {type(aggregate_function).__name__}")
+            raise TypeError(f"aggregate() takes an AggregateFunction, got {described(aggregate_function)}")
         return self._add(aggregate_function, self._function(window_function, "aggregate()"), output_type)
 
     def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream[Any]:
         """Give the function all records of a window."""
         if not isinstance(window_function, self._apply_type):
-            raise TypeError(f"apply() takes a {self._apply_type.__name__}, got {type(window_function).__name__}")
+            raise TypeError(f"apply() takes a {self._apply_type.__name__}, got {described(window_function)}")
         return self._add(None, self._function(window_function, "apply()"), output_type)
 
     def process(self, process_window_function: Any, output_type: TypeInformation | None = None) -> DataStream[Any]:
         """Give the function all records of a window, with times, state and side outputs."""
         if not isinstance(process_window_function, self._process_type):
-            found = type(process_window_function).__name__
+            found = described(process_window_function)
             raise TypeError(f"process() takes a {self._process_type.__name__}, got {found}")
         return self._add(None, self._function(process_window_function, "process()"), output_type)
 
@@ -123,7 +126,7 @@ class _Windowed:
         if given is not None and not isinstance(given, self._apply_type | self._process_type):
             raise TypeError(
                 f"{where} takes a {self._apply_type.__name__} or a {self._process_type.__name__}, "
-                f"got {type(given).__name__}"
+                f"got {described(given)}"
             )
         return given
 

@@ -19,6 +19,7 @@ from penstock.core.functions import (
     ReduceFunction,
     RuntimeContext,
 )
+from penstock.core.given import a_class_of, described
 from penstock.core.rolling import RollingFunction
 from penstock.core.row import Row
 from penstock.core.specs import TransformSpec
@@ -52,8 +53,8 @@ def as_call(operation: str, function: Any) -> Callable[..., Any]:
     if isinstance(function, expected):
         bound: Callable[..., Any] = getattr(function, method)
         return bound
-    if isinstance(function, Function) or not callable(function):
-        raise TypeError(f"{operation}() takes a function or a {expected.__name__}, got {type(function).__name__}")
+    if isinstance(function, Function) or not callable(function) or a_class_of(function, Function):
+        raise TypeError(f"{operation}() takes a function or a {expected.__name__}, got {described(function)}")
     return function  # type: ignore[no-any-return]
 
 
@@ -119,6 +120,8 @@ class Accumulate:
     """Rolling `sum`, `min`, `max`, `min_by`, `max_by` of a field; the other fields are the first record's, or the
     whole record is that of the extreme (`_by`).
 
+    A field is a position, or the name of a row's field, a dict's key or an object's attribute.
+
     >>> Accumulate("sum", 1)(("a", 1), ("b", 2))
     ('a', 3)
     >>> Accumulate("max_by", 1)(("a", 1), ("b", 2))
@@ -143,7 +146,7 @@ class Accumulate:
             if not self._sums and not self._better(new, old):
                 return kept
             return value if self._by else (*kept[:place], old + new if self._sums else new, *kept[place + 1 :])
-        if not isinstance(value, tuple | list | Row):
+        if not self._has_fields(value):
             if self._position != 0:
                 raise TypeError(
                     f"{self._operation}({self._position!r}) on {value!r:.100}: a plain value has no fields, "
@@ -160,22 +163,47 @@ class Accumulate:
             return old + new
         return new if self._better(new, old) else old
 
+    def _has_fields(self, value: Any) -> bool:
+        """Sequences and rows have fields; of dicts and other objects, fields are named."""
+        if isinstance(value, tuple | list | Row | dict):
+            return True
+        return isinstance(self._position, str) and not isinstance(value, _PLAIN) and hasattr(value, self._position)
+
     def _field(self, value: Any) -> Any:
-        if isinstance(self._position, str) and not isinstance(value, Row):
-            return getattr(value, self._position)
-        return value[self._position]
+        position = self._position
+        if not isinstance(position, str) and not isinstance(value, dict):
+            return value[position]
+        try:
+            return value[position] if isinstance(value, Row | dict) else getattr(value, position)  # type: ignore[arg-type]
+        except (KeyError, AttributeError):
+            raise TypeError(
+                f"{self._operation}({position!r}) on {value!r:.100}: the record has no field {position!r}"
+            ) from None
 
     def _with_field(self, kept: Any, field: Any) -> Any:
         position = self._position
-        if not isinstance(kept, tuple):
+        if isinstance(kept, list | Row | dict):
             changed = copy.copy(kept)
-            changed[position] = field
+            changed[position] = field  # type: ignore[index]
             return changed
+        if not isinstance(kept, tuple):
+            return _with_attribute(kept, str(position), field)
         if isinstance(position, str):
             return kept._replace(**{position: field})  # type: ignore[attr-defined]
         fields = list(kept)
         fields[position] = field
         return type(kept)(*fields) if hasattr(kept, "_fields") else tuple(fields)
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, bytearray)
+"""Values that are a field themselves, though they have attributes (`int.real`, `str.count`)."""
+
+
+def _with_attribute(record: Any, name: str, value: Any) -> Any:
+    """A copy of an object with another value of a field; so set, as a frozen dataclass refuses an assignment."""
+    changed = copy.copy(record)
+    object.__setattr__(changed, name, value)
+    return changed
 
 
 class Projection:

@@ -20,6 +20,7 @@ class DataFrameSource(Source):
     """
 
     positionable = False
+    emits_watermarks = False
 
     def __init__(self, frame: Any, bounded: bool) -> None:
         self._frame = frame

@@ -13,7 +13,7 @@ from penstock.core.compat import warn_once
 from penstock.core.errors import ProgramError, SourceError
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
 from penstock.core.starting import StartingOffsets, refuse_start
-from penstock.core.time import Duration
+from penstock.core.time import Duration, Span, duration_of
 
 __all__ = [
     "BulkFormat",
@@ -74,7 +74,7 @@ class FileSourceBuilder:
         self._cut = True
         self._start = StartingOffsets.earliest()
 
-    def monitor_continuously(self, discovery_interval: Duration) -> FileSourceBuilder:
+    def monitor_continuously(self, discovery_interval: Span) -> FileSourceBuilder:
         """Go on looking for new files, and for new lines of text, CSV and JSON files, every so often.
 
         A line is read when its line end is there; a file that does not end in one keeps its last line back. Files of
@@ -82,9 +82,10 @@ class FileSourceBuilder:
         them under a name that begins with `.` or `_` and rename. A file that was read and is then replaced, shortened
         or rewritten is reported, counted as `changed_files` and left alone: give new contents another name.
         """
-        if discovery_interval.to_milliseconds() <= 0:
+        interval = duration_of(discovery_interval)
+        if interval.to_milliseconds() <= 0:
             raise ProgramError(f"monitor_continuously() takes a positive interval, got {discovery_interval}")
-        self._interval = discovery_interval
+        self._interval = interval
         return self
 
     def process_static_file_set(self) -> FileSourceBuilder:
@@ -128,6 +129,8 @@ class FileSource(Source):
     >>> FileSource.for_record_stream_format(StreamFormat.text_line_format(), "/data/*.txt").build().bounded
     True
     """
+
+    emits_watermarks = False
 
     def __init__(
         self,

@@ -29,6 +29,7 @@ class _IndexedSource(Source):
     """A position is the number of records of the split already read."""
 
     _skipped: int = 0
+    emits_watermarks = False
 
     def start_from(self, start: StartingOffsets) -> Self:
         """This source from a record on: `StartingOffsets.offsets(n)` leaves out the first `n` of all (F11)."""

@@ -25,6 +25,8 @@ class SocketTextStreamFunction(SourceFunction):
     penstock.core.errors.ProgramError: socket_text_stream(): a port is a number from 1 to 65535, got 70000
     """
 
+    emits_watermarks = False
+
     def __init__(self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0) -> None:
         if not isinstance(port, int) or not 0 < port < 65536:
             raise ProgramError(f"socket_text_stream(): a port is a number from 1 to 65535, got {port!r}")

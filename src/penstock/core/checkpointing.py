@@ -9,7 +9,7 @@ from penstock.core.compat import accept
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
 from penstock.core.known_settings import with_newest_names
-from penstock.core.time import Duration
+from penstock.core.time import Duration, Span, duration_of, whole_ms
 
 __all__ = ["CHECKPOINT_DIR", "CheckpointConfig", "CheckpointingMode", "ExternalizedCheckpointRetention"]
 
@@ -58,8 +58,9 @@ class CheckpointConfig:
         """Milliseconds; -1 if checkpoints are not asked for."""
         return self._said.get_duration_ms(f"{_PREFIX}interval", -1)
 
-    def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
+    def set_checkpoint_interval(self, checkpoint_interval: int | Span) -> CheckpointConfig:
         """Ask for durability at least that often. Every micro-batch is a checkpoint, so it is met (F2)."""
+        checkpoint_interval = whole_ms(checkpoint_interval)
         if not isinstance(checkpoint_interval, int) or checkpoint_interval < 1:
             raise ConfigurationError(
                 f"{_PREFIX}interval must be a whole number of at least 1, got {checkpoint_interval!r}"
@@ -89,14 +90,14 @@ class CheckpointConfig:
     def get_checkpoint_timeout(self) -> int:
         return self._said.get_duration_ms(f"{_PREFIX}timeout", 600_000)
 
-    def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
-        return self._accept("timeout", str(checkpoint_timeout))
+    def set_checkpoint_timeout(self, checkpoint_timeout: int | Span) -> CheckpointConfig:
+        return self._accept("timeout", str(whole_ms(checkpoint_timeout)))
 
     def get_min_pause_between_checkpoints(self) -> int:
         return self._said.get_duration_ms(f"{_PREFIX}min-pause", 0)
 
-    def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> CheckpointConfig:
-        return self._accept("min-pause", str(min_pause_between_checkpoints))
+    def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int | Span) -> CheckpointConfig:
+        return self._accept("min-pause", str(whole_ms(min_pause_between_checkpoints)))
 
     def get_max_concurrent_checkpoints(self) -> int:
         return self._said.get_integer(f"{_PREFIX}max-concurrent-checkpoints", 1)
@@ -140,13 +141,13 @@ class CheckpointConfig:
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
         return self.enable_unaligned_checkpoints(False)
 
-    def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        return self._accept("aligned-checkpoint-timeout", str(alignment_timeout))
+    def set_aligned_checkpoint_timeout(self, alignment_timeout: Span) -> CheckpointConfig:
+        return self._accept("aligned-checkpoint-timeout", str(duration_of(alignment_timeout)))
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
         return Duration.of_millis(self._said.get_duration_ms(f"{_PREFIX}aligned-checkpoint-timeout", 0))
 
-    def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
+    def set_alignment_timeout(self, alignment_timeout: Span) -> CheckpointConfig:
         return self.set_aligned_checkpoint_timeout(alignment_timeout)
 
     def get_alignment_timeout(self) -> Duration:

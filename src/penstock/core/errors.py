@@ -100,6 +100,10 @@ class KeyTypeError(OperatorError):
     """A key of a type that has no stable route (G5)."""
 
 
+class KeylessStateError(OperatorError):
+    """Keyed state was read or changed where there is no current key."""
+
+
 class TimestampError(OperatorError):
     """A timestamp that is not an int, or out of range."""
 

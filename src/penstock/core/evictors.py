@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from penstock.core.time import Duration, Time
+from penstock.core.time import Span
 from penstock.core.windows import span_ms
 
 __all__ = ["CountEvictor", "DeltaEvictor", "Evictor", "TimeEvictor", "TimestampedValue"]
@@ -94,7 +94,7 @@ class TimeEvictor(_OnceEvictor):
         self._span_ms = window_size
 
     @staticmethod
-    def of(window_size: Time | Duration, do_evict_after: bool = False) -> TimeEvictor:
+    def of(window_size: Span, do_evict_after: bool = False) -> TimeEvictor:
         return TimeEvictor(span_ms(window_size, "TimeEvictor: the span"), do_evict_after)
 
     def _evict(self, elements: list[TimestampedValue]) -> None:

@@ -10,6 +10,7 @@ from penstock.core.compat import accept
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
 from penstock.core.known_settings import with_newest_names
+from penstock.core.time import Span, whole_ms
 
 __all__ = ["AUTO_UIDS", "AUTO_WATERMARK_INTERVAL", "OBJECT_REUSE", "ExecutionConfig", "global_job_parameters"]
 
@@ -43,9 +44,11 @@ class ExecutionConfig:
 
     # -- settings with an effect ------------------------------------------------------------------
 
-    def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
+    def set_auto_watermark_interval(self, interval: int | Span) -> ExecutionConfig:
         """0 switches periodic watermarks off; otherwise they come at record counts and batch ends (T9)."""
-        self._conf.set_string(AUTO_WATERMARK_INTERVAL, f"{_not_negative(interval, AUTO_WATERMARK_INTERVAL)} ms")
+        self._conf.set_string(
+            AUTO_WATERMARK_INTERVAL, f"{_not_negative(whole_ms(interval), AUTO_WATERMARK_INTERVAL)} ms"
+        )
         return self
 
     def get_auto_watermark_interval(self) -> int:
@@ -114,20 +117,22 @@ class ExecutionConfig:
     def is_closure_cleaner_enabled(self) -> bool:
         return self._said.get_string(_CLOSURE_CLEANER, "RECURSIVE") != "NONE"
 
-    def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        return self._accept("metrics.latency.interval", str(interval))
+    def set_latency_tracking_interval(self, interval: int | Span) -> ExecutionConfig:
+        return self._accept("metrics.latency.interval", str(whole_ms(interval)))
 
     def get_latency_tracking_interval(self) -> int:
         return self._said.get_duration_ms("metrics.latency.interval", 0)
 
-    def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        return self._accept("task.cancellation.interval", str(interval))
+    def set_task_cancellation_interval(self, interval: int | Span) -> ExecutionConfig:
+        return self._accept("task.cancellation.interval", str(whole_ms(interval)))
 
     def get_task_cancellation_interval(self) -> int:
         return self._said.get_duration_ms("task.cancellation.interval", 30_000)
 
-    def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        return self._accept("task.cancellation.timeout", str(_not_negative(timeout, "task.cancellation.timeout")))
+    def set_task_cancellation_timeout(self, timeout: int | Span) -> ExecutionConfig:
+        return self._accept(
+            "task.cancellation.timeout", str(_not_negative(whole_ms(timeout), "task.cancellation.timeout"))
+        )
 
     def get_task_cancellation_timeout(self) -> int:
         return self._said.get_duration_ms("task.cancellation.timeout", 180_000)

@@ -112,13 +112,17 @@ class RuntimeSettings:
 
 @dataclass(frozen=True, slots=True)
 class JobPlan:
-    """The line of stages: vertices by level; every level has `partitions` Spark partitions."""
+    """The line of stages: vertices by level; every level has `partitions` Spark partitions.
+
+    `timeless`: the uids of operators that no watermark can reach, so that event-time timers would never fire.
+    """
 
     name: str
     vertices: tuple[Vertex, ...]
     partitions: int
     max_parallelism: int
     settings: RuntimeSettings
+    timeless: frozenset[str] = frozenset()
 
     @property
     def stages(self) -> int:

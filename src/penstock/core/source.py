@@ -84,6 +84,9 @@ class Source(ABC):
     positionable: bool = True
     """Whether a job can be started from a savepoint with this source standing where it stood (F4)."""
 
+    emits_watermarks: bool = True
+    """Whether it may emit watermarks of its own. False: without a strategy, event time stands still (T8)."""
+
     @abstractmethod
     def split_count(self, parallelism: int, one_batch: bool) -> int:
         """How many splits, hence channels, there are. `one_batch`: everything will be read at once."""

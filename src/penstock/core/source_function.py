@@ -79,6 +79,9 @@ class SourceFunction(Function):
     [3, 2, 1]
     """
 
+    emits_watermarks: bool = True
+    """False for a function that never calls `emit_watermark`: a job whose event time stands still for it is warned."""
+
     @abstractmethod
     def run(self, ctx: SourceContext) -> None:
         """Called once, in a thread of its own; the source has ended when it returns."""
@@ -112,6 +115,7 @@ class FunctionSource(Source):
     def __init__(self, function: SourceFunction) -> None:
         self.function = function
         self.replayable = isinstance(function, CheckpointedFunction)
+        self.emits_watermarks = function.emits_watermarks
 
     def split_parallelism(self, parallelism: int) -> int:
         return parallelism if isinstance(self.function, ParallelSourceFunction) else 1

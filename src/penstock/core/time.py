@@ -21,8 +21,12 @@ __all__ = [
     "MIN_WATERMARK",
     "Duration",
     "Instant",
+    "Span",
     "Time",
+    "duration_of",
+    "is_span",
     "parse_duration_ms",
+    "whole_ms",
 ]
 
 _NANOS = 1_000_000
@@ -124,6 +128,37 @@ class Time(_Span):
     @staticmethod
     def days(days: int) -> Time:
         return Time(days * 86_400_000)
+
+
+Span = Time | Duration | datetime.timedelta
+"""A span of time in any of the forms that programs give it in."""
+
+
+def is_span(given: object) -> bool:
+    """Whether something is a span of time."""
+    return isinstance(given, Time | Duration | datetime.timedelta)
+
+
+def duration_of(given: Span) -> Duration:
+    """A span in any form as a Duration; anything else is refused by its type.
+
+    >>> duration_of(datetime.timedelta(seconds=2)), duration_of(Time.seconds(2))
+    (Duration(2000 ms), Duration(2000 ms))
+    """
+    if isinstance(given, datetime.timedelta):
+        return Duration.of(given)
+    if isinstance(given, Time | Duration):
+        return Duration(given._nanos)
+    raise TypeError(f"a Time, a Duration or a timedelta is needed, got {type(given).__name__}: {given!r:.100}")
+
+
+def whole_ms(given: int | Span) -> int:
+    """Milliseconds that may be given as a number or as a span.
+
+    >>> whole_ms(5), whole_ms(datetime.timedelta(seconds=1))
+    (5, 1000)
+    """
+    return duration_of(given).to_milliseconds() if is_span(given) else given  # type: ignore[arg-type,return-value]
 
 
 class Instant:

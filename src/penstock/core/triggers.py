@@ -7,9 +7,10 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from penstock.core.given import described
 from penstock.core.state import ReducingStateDescriptor, StateDescriptor, ValueStateDescriptor
 from penstock.core.subscript import Subscriptable
-from penstock.core.time import MAX_TIMESTAMP, Duration, Time
+from penstock.core.time import MAX_TIMESTAMP, Span
 from penstock.core.windows import span_ms
 
 __all__ = [
@@ -171,7 +172,7 @@ class _Continuous(_Quiet):
         self._next = ReducingStateDescriptor("_fire-time", min)
 
     @classmethod
-    def of(cls, interval: Time | Duration) -> Any:
+    def of(cls, interval: Span) -> Any:
         return cls(span_ms(interval, f"{cls.__name__}: the interval"))
 
     def can_merge(self) -> bool:
@@ -317,7 +318,7 @@ class CountOrTimeoutTrigger(_Quiet):
         self._deadline = ReducingStateDescriptor("_deadline", min)
 
     @staticmethod
-    def of(count: int, timeout: Time | Duration) -> CountOrTimeoutTrigger:
+    def of(count: int, timeout: Span) -> CountOrTimeoutTrigger:
         return CountOrTimeoutTrigger(count, span_ms(timeout, "CountOrTimeoutTrigger: the time-out"))
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -360,7 +361,7 @@ class PurgingTrigger(Trigger):
 
     def __init__(self, nested_trigger: Trigger) -> None:
         if not isinstance(nested_trigger, Trigger):
-            raise TypeError(f"PurgingTrigger.of() takes a Trigger, got {type(nested_trigger).__name__}")
+            raise TypeError(f"PurgingTrigger.of() takes a Trigger, got {described(nested_trigger)}")
         self.nested_trigger = nested_trigger
 
     @staticmethod

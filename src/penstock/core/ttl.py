@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from penstock.core.compat import warn_once
-from penstock.core.time import Duration, Time
+from penstock.core.time import Duration, Span, Time, duration_of, is_span
 
 __all__ = ["StateTtlConfig"]
 
@@ -66,9 +66,10 @@ class _Incremental(_Strategy):
 class _Compaction(_Strategy):
     """While Flink's RocksDB compacts; has no counterpart here."""
 
-    def __init__(self, query_time_after_num_entries: int, periodic_compaction_time: Duration | None = None) -> None:
+    def __init__(self, query_time_after_num_entries: int, periodic_compaction_time: Span | None = None) -> None:
         self._query_time_after_num_entries = query_time_after_num_entries
-        self._periodic_compaction_time = periodic_compaction_time or Duration.of_days(30)
+        given = periodic_compaction_time
+        self._periodic_compaction_time = Duration.of_days(30) if given is None else duration_of(given)
 
     def get_query_time_after_num_entries(self) -> int:
         return self._query_time_after_num_entries
@@ -111,7 +112,7 @@ class _Cleanup:
 class _Builder:
     """Collects the settings of a `StateTtlConfig`."""
 
-    def __init__(self, ttl: Time) -> None:
+    def __init__(self, ttl: Span) -> None:
         self._ttl = ttl
         self._update_type = _Update.OnCreateAndWrite
         self._state_visibility = _Visibility.NeverReturnExpired
@@ -163,7 +164,7 @@ class _Builder:
         return self
 
     def cleanup_in_rocksdb_compact_filter(
-        self, query_time_after_num_entries: int, periodic_compaction_time: Duration | None = None
+        self, query_time_after_num_entries: int, periodic_compaction_time: Span | None = None
     ) -> _Builder:
         """Accepted; has no effect, since the store does not know single entries. Sweeps remove them anyway."""
         warn_once("StateTtlConfig.cleanup_in_rocksdb_compact_filter")
@@ -177,7 +178,7 @@ class _Builder:
         self._is_cleanup_in_background = False
         return self
 
-    def set_ttl(self, ttl: Time) -> _Builder:
+    def set_ttl(self, ttl: Span) -> _Builder:
         self._ttl = ttl
         return self
 
@@ -215,19 +216,22 @@ class StateTtlConfig:
         update_type: _Update,
         state_visibility: _Visibility,
         ttl_time_characteristic: _Characteristic,
-        ttl: Time,
+        ttl: Span,
         cleanup_strategies: _Cleanup,
     ) -> None:
-        if not isinstance(ttl, (Time, Duration)) or ttl.to_milliseconds() <= 0:
-            raise ValueError(f"StateTtlConfig needs a time to live of at least 1 ms as a Time, got {ttl!r}")
+        if not is_span(ttl) or duration_of(ttl).to_milliseconds() <= 0:
+            raise ValueError(
+                "StateTtlConfig needs a time to live of at least 1 ms as a Time, a Duration or a timedelta, "
+                f"got {ttl!r}"
+            )
         self._update_type = update_type
         self._state_visibility = state_visibility
         self._ttl_time_characteristic = ttl_time_characteristic
-        self._ttl = ttl
+        self._ttl = ttl if isinstance(ttl, Time) else Time(duration_of(ttl).to_milliseconds())
         self._cleanup_strategies = cleanup_strategies
 
     @staticmethod
-    def new_builder(ttl: Time) -> _Builder:
+    def new_builder(ttl: Span) -> _Builder:
         return _Builder(ttl)
 
     def get_update_type(self) -> _Update:

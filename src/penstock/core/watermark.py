@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from penstock.core.compat import warn_once
-from penstock.core.time import MAX_WATERMARK, Duration
+from penstock.core.given import a_class_of, described
+from penstock.core.time import MAX_WATERMARK, Span, duration_of, is_span
 
 __all__ = [
     "BoundedOutOfOrderness",
@@ -159,10 +160,11 @@ class WatermarkStrategy:
         self, timestamp_assigner: TimestampAssigner | Callable[[Any, int | None], int]
     ) -> WatermarkStrategy:
         """Take timestamps from records; without one, the source's own are used."""
-        if not isinstance(timestamp_assigner, TimestampAssigner) and not callable(timestamp_assigner):
+        is_class = a_class_of(timestamp_assigner, TimestampAssigner)
+        if is_class or not (isinstance(timestamp_assigner, TimestampAssigner) or callable(timestamp_assigner)):
             raise TypeError(
                 "with_timestamp_assigner takes a TimestampAssigner or a function (value, record_timestamp) -> int, "
-                f"got {type(timestamp_assigner).__name__}"
+                f"got {described(timestamp_assigner)}"
             )
         if isinstance(self.assigner, IngestionTime):
             raise ValueError(
@@ -171,13 +173,13 @@ class WatermarkStrategy:
             )
         return replace(self, assigner=timestamp_assigner)
 
-    def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy:
+    def with_idleness(self, idle_timeout: Span) -> WatermarkStrategy:
         """A partition without records for this long, by processing time, does not hold the clock back (T6)."""
         timeout_ms = _positive(idle_timeout, "with_idleness: the idle timeout")
         return replace(self, idle_timeout_ms=timeout_ms)
 
     def with_watermark_alignment(
-        self, watermark_group: str, max_allowed_watermark_drift: Duration, update_interval: Duration | None = None
+        self, watermark_group: str, max_allowed_watermark_drift: Span, update_interval: Span | None = None
     ) -> WatermarkStrategy:
         """Accepted; no source is paused."""
         if not isinstance(watermark_group, str):
@@ -193,8 +195,13 @@ class WatermarkStrategy:
         return WatermarkStrategy(BoundedOutOfOrderness(0))
 
     @staticmethod
-    def for_bounded_out_of_orderness(max_out_of_orderness: Duration) -> WatermarkStrategy:
-        delay_ms = max_out_of_orderness.to_milliseconds()
+    def for_bounded_out_of_orderness(max_out_of_orderness: Span) -> WatermarkStrategy:
+        if not is_span(max_out_of_orderness):
+            raise TypeError(
+                "for_bounded_out_of_orderness: the delay is a Duration or a timedelta, got "
+                f"{type(max_out_of_orderness).__name__}"
+            )
+        delay_ms = duration_of(max_out_of_orderness).to_milliseconds()
         if delay_ms < 0:
             raise ValueError(f"The out-of-orderness must not be negative, got {delay_ms} ms")
         return WatermarkStrategy(BoundedOutOfOrderness(delay_ms))
@@ -269,8 +276,9 @@ def _parameters(supplier: Callable[..., Any]) -> int:
 
 
 def _positive(span: Any, what: str) -> int:
-    if not isinstance(span, Duration):
-        raise TypeError(f"{what} is a Duration, got {type(span).__name__}")
-    if span.to_milliseconds() <= 0:
-        raise ValueError(f"{what} must be positive, got {span.to_milliseconds()} ms")
-    return span.to_milliseconds()
+    if not is_span(span):
+        raise TypeError(f"{what} is a Duration or a timedelta, got {type(span).__name__}")
+    span_ms = duration_of(span).to_milliseconds()
+    if span_ms <= 0:
+        raise ValueError(f"{what} must be positive, got {span_ms} ms")
+    return span_ms

@@ -7,8 +7,9 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from penstock.core.errors import TimestampError
+from penstock.core.given import a_class_of, described
 from penstock.core.state import ValueStateDescriptor
-from penstock.core.time import Duration, Time
+from penstock.core.time import Span
 from penstock.core.triggers import (
     CountTrigger,
     EventTimeTrigger,
@@ -99,18 +100,18 @@ class _Tumbling(TimeWindows):
         super().__init__(size, size, offset)
 
     @classmethod
-    def of(cls, size: Time | Duration, offset: Time | Duration | None = None) -> Any:
+    def of(cls, size: Span, offset: Span | None = None) -> Any:
         return cls(span_ms(size, f"{cls.__name__}: the size"), _offset(offset, cls))
 
 
 class _Sliding(TimeWindows):
     @classmethod
-    def of(cls, size: Time | Duration, slide: Time | Duration, offset: Time | Duration | None = None) -> Any:
+    def of(cls, size: Span, slide: Span, offset: Span | None = None) -> Any:
         name = cls.__name__
         return cls(span_ms(size, f"{name}: the size"), span_ms(slide, f"{name}: the slide"), _offset(offset, cls))
 
 
-def _offset(offset: Time | Duration | None, cls: type) -> int:
+def _offset(offset: Span | None, cls: type) -> int:
     return 0 if offset is None else span_ms(offset, f"{cls.__name__}: the offset", positive=False)
 
 
@@ -174,7 +175,7 @@ class _Fixed(SessionWindows):
         return self._session_gap
 
     @classmethod
-    def with_gap(cls, size: Time | Duration) -> Any:
+    def with_gap(cls, size: Span) -> Any:
         return cls(span_ms(size, f"{cls.__name__}: the gap"))
 
     def __repr__(self) -> str:
@@ -184,8 +185,10 @@ class _Fixed(SessionWindows):
 class _Dynamic(SessionWindows):
     def __init__(self, session_window_time_gap_extractor: SessionWindowTimeGapExtractor | Callable[[Any], int]) -> None:
         extractor = session_window_time_gap_extractor
-        if not isinstance(extractor, SessionWindowTimeGapExtractor) and not callable(extractor):
-            raise TypeError(f"{type(self).__name__} takes a SessionWindowTimeGapExtractor, got {extractor!r}")
+        is_class = a_class_of(extractor, SessionWindowTimeGapExtractor)
+        if is_class or not (isinstance(extractor, SessionWindowTimeGapExtractor) or callable(extractor)):
+            found = described(extractor) if is_class else repr(extractor)
+            raise TypeError(f"{type(self).__name__} takes a SessionWindowTimeGapExtractor, got {found}")
         self._extract = extractor.extract if isinstance(extractor, SessionWindowTimeGapExtractor) else extractor
 
     def gap_of(self, element: Any) -> int:

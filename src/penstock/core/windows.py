@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.core.functions import RuntimeContext
 from penstock.core.subscript import Subscriptable
-from penstock.core.time import MAX_TIMESTAMP, Duration, Time
+from penstock.core.time import MAX_TIMESTAMP, Span, duration_of, is_span
 
 __all__ = ["CountWindow", "GlobalWindow", "MergingWindowAssigner", "TimeWindow", "Window", "WindowAssigner", "span_ms"]
 
@@ -170,11 +170,11 @@ class MergingWindowAssigner(WindowAssigner):
     def merge_windows(self, windows: Iterable[Any], callback: MergingWindowAssigner.MergeCallback) -> None: ...
 
 
-def span_ms(given: Time | Duration, what: str, positive: bool = True) -> int:
+def span_ms(given: Span, what: str, positive: bool = True) -> int:
     """Milliseconds of a span that users give; refused by name if it makes no sense."""
-    if not isinstance(given, Time | Duration):
-        raise TypeError(f"{what} must be a Time or a Duration, got {type(given).__name__}")
-    span = given.to_milliseconds()
+    if not is_span(given):
+        raise TypeError(f"{what} must be a Time, a Duration or a timedelta, got {type(given).__name__}")
+    span = duration_of(given).to_milliseconds()
     if positive and span <= 0:
         raise ValueError(f"{what} must be greater than zero, got {span} ms")
     return span

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.core.guarantees import Guarantee
 from penstock.core.job import JobPlan, RuntimeSettings
@@ -10,6 +10,7 @@ from penstock.graph.job_graph import JobGraph
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.chain import chain
 from penstock.plan.check import check
+from penstock.plan.clocks import timeless_uids, warn_of_missing_watermarks
 from penstock.plan.guarantees import check_guarantees
 from penstock.plan.isolate import isolate_sources
 from penstock.plan.lower import lower
@@ -37,8 +38,8 @@ class PlanOptions:
 
 
 def compile_job_graph(graph: StreamGraph, options: PlanOptions) -> JobGraph:
-    """check → check guarantees → parallelism → uids → chain."""
-    checked = check_guarantees(check(graph), options.asked)
+    """check → check guarantees → warn of missing watermarks → parallelism → uids → chain."""
+    checked = warn_of_missing_watermarks(check_guarantees(check(graph), options.asked), options.settings)
     sized = assign_parallelism(checked, options.parallelism, options.max_parallelism)
     return chain(assign_uids(sized, options.auto_uids), options.max_parallelism, options.chaining)
 
@@ -46,4 +47,5 @@ def compile_job_graph(graph: StreamGraph, options: PlanOptions) -> JobGraph:
 def compile_job(graph: StreamGraph, options: PlanOptions) -> JobPlan:
     """… → isolate sources → lower → check watermarks."""
     isolated = isolate_sources(compile_job_graph(graph, options))
-    return check_watermarks(lower(isolated, options.settings, options.one_batch))
+    lowered = lower(isolated, options.settings, options.one_batch)
+    return check_watermarks(replace(lowered, timeless=timeless_uids(isolated, options.settings)))

@@ -16,6 +16,7 @@ from typing import Any
 
 from penstock.core.errors import PenstockError, RecordError, StateError
 from penstock.core.row import Row, copy_row
+from penstock.runtime.local_classes import dumps_local
 from penstock.runtime.shapes import dumps_by_name
 
 __all__ = ["IMMUTABLE", "Encoded", "decode", "dumps", "encode", "fix", "is_immutable", "loads"]
@@ -49,7 +50,10 @@ class Encoded(bytes):
 
 def dumps(value: Any) -> bytes:
     """Pickle what is kept or sent, as all parts of a job do."""
-    return dumps_by_name(value)
+    try:
+        return dumps_by_name(value)
+    except Exception as error:
+        return dumps_local(value, error)
 
 
 def loads(data: bytes) -> Any:
@@ -90,7 +94,10 @@ def _unreadable(data: bytes, error: Exception) -> PenstockError:
 
 
 def _dumps_now(value: Any) -> bytes:
-    return pickle.dumps(value, 5)
+    try:
+        return pickle.dumps(value, 5)
+    except Exception as error:
+        return dumps_local(value, error)
 
 
 def is_immutable(value: Any) -> bool:

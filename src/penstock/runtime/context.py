@@ -86,6 +86,7 @@ class TaskContext:
     head_uid: str = ""
     lanes: tuple[Lane, ...] = (None,)
     lane: Lane = None
+    timeless: frozenset[str] = frozenset()
     reports: dict[str, OperatorMetrics] = field(default_factory=dict)
 
     def report(self, operator: ChainedOperator) -> OperatorMetrics:

@@ -20,7 +20,7 @@ from typing import Any, Generic, Protocol
 
 from penstock.core.errors import StateError
 
-__all__ = ["UPGRADE", "dumps_by_name", "field_names", "reader", "tuple_maker"]
+__all__ = ["UPGRADE", "RecordPickler", "dumps_by_name", "field_names", "reader", "tuple_maker"]
 
 UPGRADE = "__penstock_upgrade__"
 """A class method that is given fields as they were written, by name, and answers with fields as the class has them."""
@@ -174,12 +174,14 @@ def _several(getter: Any, names: tuple[str, ...]) -> Callable[[Any], tuple[Any, 
     return get if len(names) > 1 else lambda record: (get(record),)
 
 
-class _Pickler(pickle.Pickler):
+class RecordPickler(pickle.Pickler):
+    """Writes dataclasses and named tuples by the names of their fields."""
+
     dispatch_table = _Reducers()
 
 
 _KEPT, _KEPT_BYTES = 8, 1 << 12
-_IDLE: list[tuple[_Pickler, io.BytesIO]] = []
+_IDLE: list[tuple[RecordPickler, io.BytesIO]] = []
 """Picklers that have just pickled something small: to make one takes longer than to pickle a number. A pickler at
 work is not in the list, so neither another thread nor a `__reduce__` that pickles something itself can meet it."""
 
@@ -200,9 +202,9 @@ def dumps_by_name(value: Any) -> bytes:
     return data
 
 
-def _new_pickler() -> tuple[_Pickler, io.BytesIO]:
+def _new_pickler() -> tuple[RecordPickler, io.BytesIO]:
     file = io.BytesIO()
-    return _Pickler(file, 5), file
+    return RecordPickler(file, 5), file
 
 
 # -- reading --------------------------------------------------------------------------------------

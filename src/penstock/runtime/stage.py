@@ -11,6 +11,7 @@ from penstock.core.clock import Clock
 from penstock.core.job import JobPlan
 from penstock.runtime.chunk import CONTROL, CONTROL_SEQ, DRIVER, METRICS, RESTORE, BatchInfo, ChunkRow, sort_key
 from penstock.runtime.codec import dumps, loads
+from penstock.runtime.local_classes import enter_job
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.restoring import Restoring
 from penstock.runtime.state.store import StateStore
@@ -36,6 +37,7 @@ class StageTask:
 
     def run(self, rows: Iterable[ChunkRow], store: StateStore) -> Iterator[ChunkRow]:
         """One batch: rows in order, ending with everything written to the store."""
+        enter_job(self._plan)
         try:
             self._info = None
             restoring = Restoring()

@@ -113,6 +113,7 @@ class VertexTask:
             attempt_number=start.attempt if start is not None else 0,
             head_uid=vertex.uid,
             lanes=tuple(dict.fromkeys(self._lane_of.values())),
+            timeless=plan.timeless,
         )
         self._backend = self._make_backend(saved or {})
         self.context.backend = self._backend

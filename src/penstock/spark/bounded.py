@@ -19,6 +19,7 @@ from penstock.core.source import Position
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
+from penstock.runtime.local_classes import enter_job
 from penstock.runtime.memory import give_back
 from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart
@@ -79,6 +80,7 @@ class BoundedJob(JobClient):
     def _execute(self) -> BatchOutput:
         frame = line(self._spark, self._plan, self._bundle, BatchInfo(self._id, 0, self._started_ms))
         batches = frame.toArrow().to_batches()
+        enter_job(self._plan)
         return BatchOutput(from_arrow(batches, 0))
 
     @property

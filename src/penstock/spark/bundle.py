@@ -16,7 +16,9 @@ from pyspark import cloudpickle
 
 from penstock.core.errors import PenstockError, ProgramError
 from penstock.core.job import JobPlan
+from penstock.runtime.local_classes import define_with, enter_job
 from penstock.runtime.memory import seldom_collect
+from penstock.runtime.reachable import unimportable_classes
 from penstock.spark.daemon import spare_full_collections
 from penstock.spark.dependencies import enter_worker
 
@@ -35,6 +37,8 @@ class Bundle:
         if plan is None:
             _LOADED.clear()
             plan = _LOADED[self.digest] = _load(self.data)
+        define_with(_dumps)
+        enter_job(plan)
         return plan
 
 
@@ -44,7 +48,7 @@ _LOADED: dict[str, JobPlan] = {}
 def make_bundle(plan: JobPlan) -> Bundle:
     """Pickle a plan; what cannot be pickled is named."""
     try:
-        job = _dumps((_script_classes(), sys.path, _dumps(plan)))
+        job = _dumps((_script_classes(), sys.path, _dumps((plan, _qualified_names(plan)))))
     except Exception as error:
         raise _unpicklable(plan, error) from error
     data = pickle.dumps((plan.settings.shipped_paths, plan.settings.in_archive_folder, job))
@@ -75,6 +79,11 @@ def _script_classes() -> dict[str, type]:
     return {n: c for n, c in vars(main).items() if isinstance(c, type) and c.__module__ == "__main__"}
 
 
+def _qualified_names(plan: JobPlan) -> list[tuple[type, str]]:
+    """Classes that are sent by value lose the qualified name by which their records are known, and shown."""
+    return [(cls, cls.__qualname__) for cls in unimportable_classes(plan)]
+
+
 def _load(data: bytes) -> JobPlan:
     shipped_paths, in_archive_folder, job = pickle.loads(data)
     enter_worker(shipped_paths, in_archive_folder)
@@ -85,7 +94,10 @@ def _load(data: bytes) -> JobPlan:
     sys.path.extend(p for p in path if p not in sys.path)
     seldom_collect()
     spare_full_collections()
-    loaded: JobPlan = pickle.loads(plan)
+    loaded: JobPlan
+    loaded, names = pickle.loads(plan)
+    for cls, name in names:
+        cls.__qualname__ = name
     return loaded
 
 

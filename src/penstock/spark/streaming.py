@@ -30,6 +30,7 @@ from penstock.core.restart import RestartStrategy, restart_strategy
 from penstock.core.scratch import scratch_folder
 from penstock.runtime.admission import admission, read_by
 from penstock.runtime.driver import BatchOutput, Ledger
+from penstock.runtime.local_classes import enter_job
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.state.page import NO_TIMER
 from penstock.savepoint.requests import Request
@@ -327,6 +328,7 @@ class StreamingJob(JobClient):
         if self._cut:
             raise InterruptedError("The job stops between two batches: a DataFrame would go on for ever")
         self._watchman.check()
+        enter_job(self._plan)
         output = BatchOutput(from_arrow(frame.toArrow().to_batches(), 0))
         self._watchman.check()  # a successor may have come meanwhile: Spark must not commit the batch
         with self._lock:

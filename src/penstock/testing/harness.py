@@ -32,6 +32,7 @@ from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.codec import loads
 from penstock.runtime.driver import BatchOutput
 from penstock.runtime.list_keys import shown
+from penstock.runtime.local_classes import enter_job
 from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.stage import StageTask, control_row, sorted_rows
 from penstock.runtime.state.backend import EVENT, PROCESSING
@@ -143,6 +144,7 @@ class _Harness:
             self._run()
 
     def _run(self) -> None:
+        enter_job(self.plan)
         for writer in self._writers:
             writer.flush()
         rows, self._rows[:] = list(self._rows), []

@@ -15,6 +15,7 @@ from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
 from penstock.runtime.live import LiveSplits
+from penstock.runtime.local_classes import enter_job
 from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.stage import StageTask, control_rows, sorted_rows
@@ -71,6 +72,7 @@ class LocalJob:
         return self._origin if self.batch_id == self._first_batch else None
 
     def _start_run(self) -> None:
+        enter_job(self.plan)
         self._run_id = uuid.uuid4().hex
         self._base = dict(self._positions)
         self._started_ms = self.clock.now_ms()
@@ -136,6 +138,7 @@ class LocalJob:
         )
 
     def _run_to(self, ends: dict[tuple[int, int], Position], commit: bool = True) -> None:
+        enter_job(self.plan)
         self.progressed = ends != self._positions
         saved = {key: dict(store.blobs) for key, store in self._stores.items()}
         try:

@@ -44,7 +44,10 @@ def keyed() -> Any:
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "size": (lambda: TumblingEventTimeWindows.of(Time.milliseconds(0)), "the size must be greater than zero, got 0 ms"),
-    "a number as size": (lambda: TumblingEventTimeWindows.of(10), "the size must be a Time or a Duration, got int"),
+    "a number as size": (
+        lambda: TumblingEventTimeWindows.of(10),
+        "the size must be a Time, a Duration or a timedelta, got int",
+    ),
     "slide": (
         lambda: SlidingEventTimeWindows.of(Time.seconds(1), Duration.of_millis(0)),
         "SlidingEventTimeWindows: the slide must be greater than zero, got 0 ms",

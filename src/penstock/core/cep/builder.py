@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Self
 
 from penstock.core.cep import draw
@@ -13,7 +14,7 @@ from penstock.core.cep.errors import MalformedPatternException
 from penstock.core.cep.patterns import Contiguity, NotStep, PatternSpec, Quantifier, Step, WithinType
 from penstock.core.cep.skip import AfterMatchSkipStrategy
 from penstock.core.cep.validate import check_pattern
-from penstock.core.time import Duration, Time
+from penstock.core.time import Duration, Span, Time, duration_of, is_span
 
 __all__ = ["GroupPattern", "Pattern"]
 
@@ -119,22 +120,22 @@ class Pattern:
         self._quantifier = replace(self._quantifier, optional=True)
         return self
 
-    def one_or_more(self, window_time: Time | Duration | None = None) -> Self:
+    def one_or_more(self, window_time: Span | None = None) -> Self:
         """At least once; `window_time` limits the time between two repetitions."""
         return self._repeat("one_or_more()", 1, None, window_time)
 
-    def times_or_more(self, times: int, window_time: Time | Duration | None = None) -> Self:
+    def times_or_more(self, times: int, window_time: Span | None = None) -> Self:
         """At least so many times."""
         return self._repeat("times_or_more()", _count("times_or_more()", times, 1), None, window_time)
 
     def times(
         self,
         from_times: int,
-        to_times: int | Time | Duration | None = None,
-        window_time: Time | Duration | None = None,
+        to_times: int | Span | None = None,
+        window_time: Span | None = None,
     ) -> Self:
         """So many times, or with a second number from so many to so many; from 0 makes it optional."""
-        if isinstance(to_times, Time | Duration):
+        if isinstance(to_times, Time | Duration | timedelta):
             to_times, window_time = None, to_times
         if to_times is None:
             count = _count("times()", from_times, 1)
@@ -144,7 +145,7 @@ class Pattern:
         self._quantifier = replace(self._quantifier, optional=self._quantifier.optional or least == 0)
         return self
 
-    def _repeat(self, what: str, least: int, most: int | None, window: Time | Duration | None) -> Self:
+    def _repeat(self, what: str, least: int, most: int | None, window: Span | None) -> Self:
         self._refuse_not(what)
         if self._repeats:
             raise self._refused(f"{what}: it is said already how often it is to be taken")
@@ -187,7 +188,7 @@ class Pattern:
 
     # -- time ---------------------------------------------------------------------------------------
 
-    def within(self, window_time: Time | Duration, within_type: WithinType = WithinType.FIRST_AND_LAST) -> Self:
+    def within(self, window_time: Span, within_type: WithinType = WithinType.FIRST_AND_LAST) -> Self:
         """How much time there is, from the first event to the last, or from the one before to those of this pattern.
 
         The smallest limit of a sequence from first to last counts. The later event must come before the time is over.
@@ -216,12 +217,14 @@ class Pattern:
         return spec
 
     def explain(self) -> str:
-        """States and transitions, a line each."""
-        return draw.as_text(compile_pattern(self.freeze()))
+        """States and transitions, a line each, and the time that a whole match may take."""
+        spec = self.freeze()
+        return draw.as_text(compile_pattern(spec), spec.within_ms)
 
     def draw(self) -> str:
         """States and transitions as an SVG picture."""
-        return draw.as_svg(compile_pattern(self.freeze()))
+        spec = self.freeze()
+        return draw.as_svg(compile_pattern(spec), spec.within_ms)
 
     def _refuse_not(self, what: str) -> None:
         if self._relation in _NOTS:
@@ -308,8 +311,9 @@ def _count(what: str, times: Any, least: int) -> int:
 
 
 def _span(span: Any, what: str) -> int:
-    if not isinstance(span, Time | Duration):
-        raise TypeError(f"{what} takes a Time or a Duration, got {span!r}")
-    if span.to_milliseconds() <= 0:
+    if not is_span(span):
+        raise TypeError(f"{what} takes a Time, a Duration or a timedelta, got {span!r}")
+    span_ms = duration_of(span).to_milliseconds()
+    if span_ms <= 0:
         raise MalformedPatternException(f"{what} takes a time longer than none, got {span}")
-    return span.to_milliseconds()
+    return span_ms

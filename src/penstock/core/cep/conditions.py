@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from penstock.core.functions import Function
+from penstock.core.given import a_class_of, described
 
 __all__ = [
     "IterativeCondition",
@@ -143,7 +144,8 @@ def condition(given: Any, where: str) -> IterativeCondition:
     if isinstance(given, Function) and callable(filter_method):
         return _Simple(filter_method)
     if isinstance(given, Function | type) or not callable(given):
-        found = given.__name__ if isinstance(given, type) else type(given).__name__
+        forgotten = a_class_of(given, Function, IterativeCondition)
+        found = given.__name__ if isinstance(given, type) and not forgotten else described(given)
         raise TypeError(f"{where} takes a condition or a function of an event, got {found}")
     return _Iterative(given) if _parameters(given) == 2 else _Simple(given)
 

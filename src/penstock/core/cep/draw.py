@@ -18,13 +18,19 @@ _WORDS = {
 _STEP, _MARGIN, _RADIUS, _LIFT, _FONT = 230, 70, 26, 50, 11
 
 
-def as_text(automaton: Automaton) -> str:
-    """A line for every transition, from the start on."""
-    return "\n".join(
+def as_text(automaton: Automaton, within_ms: int | None = None) -> str:
+    """A line for every transition, from the start on; then what binds the whole match."""
+    lines = [
         f"{_name(automaton, edge.source)} ─{f'({label})' if (label := _label(edge)) else ''}▶ "
         f"{_name(automaton, edge.target)}"
         for edge in _edges(automaton)
-    )
+    ]
+    return "\n".join([*lines, *_whole(within_ms)])
+
+
+def _whole(within_ms: int | None) -> list[str]:
+    """What `within` says of the time between the first and the last event."""
+    return [] if within_ms is None else [f"from the first event to the last: within {within_ms} ms"]
 
 
 def _edges(automaton: Automaton) -> list[Edge]:
@@ -58,15 +64,15 @@ def _parts(edge: Edge) -> Iterable[str]:
         yield f"within {edge.gap_ms} ms"
 
 
-def as_svg(automaton: Automaton) -> str:
-    """States in a row, transitions as arcs: forwards above, repetitions below."""
-    drawing = _Drawing(automaton)
+def as_svg(automaton: Automaton, within_ms: int | None = None) -> str:
+    """States in a row, transitions as arcs: forwards above, repetitions below; at the bottom what binds the match."""
+    drawing = _Drawing(automaton, _whole(within_ms))
     return drawing.svg()
 
 
 class _Drawing:
-    def __init__(self, automaton: Automaton) -> None:
-        self._automaton = automaton
+    def __init__(self, automaton: Automaton, notes: list[str]) -> None:
+        self._automaton, self._notes = automaton, notes
         self._places = [START, *range(len(automaton.slots)), END]
         self._edges = _edges(automaton)
         highest = max(self._span(edge) for edge in self._edges)
@@ -77,6 +83,7 @@ class _Drawing:
 
     def svg(self) -> str:
         parts = [self._arc(edge) for edge in self._edges] + [self._state(place) for place in self._places]
+        parts += [_texts(self._width // 2, self._height - 40, [note], up=False) for note in self._notes]
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{self._width}" height="{self._height}" '
             f'viewBox="0 0 {self._width} {self._height}" font-family="sans-serif" font-size="{_FONT}">\n'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import repeat
@@ -124,6 +125,7 @@ class _Timers(TimerService):
     def __init__(self, operator: Emitter, backend: KeyedBackend | None) -> None:
         self._operator = operator
         self._backend = backend
+        self._in_vain = operator.desc.uid in operator.task.timeless
 
     def current_processing_time(self) -> int:
         return self._operator.task.clock.now_ms()
@@ -132,6 +134,8 @@ class _Timers(TimerService):
         return self._operator.current_watermark
 
     def register_event_time_timer(self, timestamp: int) -> None:
+        if self._in_vain:
+            self._warn()
         self._keyed().register(EVENT, self._checked(timestamp))
 
     def register_processing_time_timer(self, timestamp: int) -> None:
@@ -142,6 +146,18 @@ class _Timers(TimerService):
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
         self._keyed().delete(PROCESSING, timestamp)
+
+    def _warn(self) -> None:
+        """No watermark can come: said once, at the first timer."""
+        self._in_vain = False
+        desc = self._operator.desc
+        warnings.warn(
+            f"Operator '{desc.name}' (uid {desc.uid}) sets an event-time timer, but its stream has no watermarks and "
+            "never ends: the timer never fires. Give the stream watermarks with assign_timestamps_and_watermarks(...), "
+            "or set a processing-time timer",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
     def _keyed(self) -> KeyedBackend:
         if self._backend is None:

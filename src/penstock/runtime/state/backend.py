@@ -17,7 +17,7 @@ from penstock.runtime.keyhash import stable_hash
 from penstock.runtime.memory import give_back
 from penstock.runtime.state.heap import SweptHeap
 from penstock.runtime.state.kinds import Probe, StateKinds, probe_of
-from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page, PageId, StoreKeys, Timer
+from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page, PageId, StoreKeys, Timer, page_without_key
 from penstock.runtime.state.store import StateStore
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class KeyedBackend:
         self.kinds = kinds if kinds is not None else StateKinds("The operator", {})
         # current record
         self.key: Any = None
-        self.page: Page = Page((0, 0, 0), False, {})
+        self.page: Page = page_without_key()
         # loaded
         self.page_of: dict[Any, Page] = {}
         self._ensured: tuple[Iterable[Any], list[Page]] = (), []

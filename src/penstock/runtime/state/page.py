@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
+from penstock.core.errors import KeylessStateError
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.codec import dumps, loads
 
-__all__ = ["NO_TIMER", "Earliest", "Group", "Page", "PageId", "StoreKeys", "Timer"]
+__all__ = ["NO_TIMER", "Earliest", "Group", "Page", "PageId", "StoreKeys", "Timer", "page_without_key"]
 
 NO_TIMER = MAX_TIMESTAMP + 1
 """Later than every timer: what a page without timers reports as its earliest."""
@@ -115,6 +116,24 @@ class Page:
             min((t[0] for t in processing), default=NO_TIMER),
         )
         return timers if self.sweep_ms == NO_TIMER else (*timers, self.sweep_ms)
+
+
+class _NoTables(list[dict[Any, Any]]):
+    """The tables of a page where no key is current."""
+
+    def __getitem__(self, index: Any) -> Any:
+        raise KeylessStateError(
+            "keyed state was read or changed where no record is being processed, so there is no key whose state it "
+            "could be. In open(), get the state from the runtime context and keep it; read and change it in the "
+            "methods that are given a record or a timer"
+        )
+
+
+def page_without_key() -> Page:
+    """Stands for the current page before the first record, e.g. in `open`: state cannot be touched."""
+    page = Page((0, 0, 0), False, {})
+    page.slots = _NoTables()
+    return page
 
 
 @dataclass(slots=True)

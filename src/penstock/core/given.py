@@ -1,0 +1,21 @@
+"""What a program passed to a method, said in a refusal."""
+
+from __future__ import annotations
+
+__all__ = ["a_class_of", "described"]
+
+
+def described(given: object) -> str:
+    """The type of what was given; of a class, what to write instead: most often the brackets were forgotten.
+
+    >>> described(1), described(int)
+    ('int', 'the class int itself: create an instance, int(...)')
+    """
+    if isinstance(given, type):
+        return f"the class {given.__name__} itself: create an instance, {given.__name__}(...)"
+    return type(given).__name__
+
+
+def a_class_of(given: object, *kinds: type) -> bool:
+    """Whether something is a class where an instance is meant. It can be called, so it would pass as a function."""
+    return isinstance(given, type) and issubclass(given, kinds)

@@ -2,7 +2,7 @@
 
 from penstock.connectors.encoders import Encoder
 from penstock.connectors.formats.avro import AvroRowDeserializationSchema, AvroRowSerializationSchema
-from penstock.connectors.formats.csv import CsvRowDeserializationSchema, CsvRowSerializationSchema
+from penstock.connectors.formats.csv_messages import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from penstock.connectors.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
 from penstock.connectors.formats.schemas import (
     ByteArraySchema,

@@ -17,14 +17,8 @@ from penstock.connectors.formats.columnar import (
     ParquetBulkWriters,
     ParquetColumnarRowInputFormat,
 )
-from penstock.connectors.formats.csv import (
-    CsvBulkWriters,
-    CsvReaderFormat,
-    CsvRowDeserializationSchema,
-    CsvRowSerializationSchema,
-    CsvSchema,
-    CsvSchemaBuilder,
-)
+from penstock.connectors.formats.csv import CsvBulkWriters, CsvReaderFormat, CsvSchema, CsvSchemaBuilder
+from penstock.connectors.formats.csv_messages import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from penstock.connectors.formats.json import JsonReaderFormat, JsonRowDeserializationSchema, JsonRowSerializationSchema
 
 __all__ = [

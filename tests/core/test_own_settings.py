@@ -28,6 +28,7 @@ GOOD = {
     "penstock.sort.budget-bytes": "1",
     "penstock.source.buffer-records": "1",
     "penstock.source.cancel-timeout-ms": "0",
+    "penstock.state.accept-changed-program": "true",
     "penstock.state.budget-bytes": "1",
     "penstock.state.page-bytes": "1",
     "penstock.tmp-dir": "/tmp",

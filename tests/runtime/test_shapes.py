@@ -389,3 +389,20 @@ def test_a_member_that_an_enum_has_lost_is_named(version: Any) -> None:
     version(enum.Enum("Thing", {"BLUE": "blue"}, module=__name__))
     with pytest.raises(StateError, match=r"cannot be read with the classes of this program: .*red.*Thing"):
         loads(data)
+
+
+def test_a_record_of_scalars_is_told_from_one_of_an_earlier_version() -> None:
+    """F4: what plain pickle wrote may have attributes beside its fields; they are none that are gone."""
+    node = Node("a")
+    node.__dict__["beside"] = 1
+    assert vars(loads(pickle.dumps(node, 5))) == {"name": "a", "next": None, "beside": 1}
+    assert vars(decode(encode(node))) == {"name": "a", "next": None, "beside": 1}
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("before", OPTIONS, ids=str)
+def test_slots_and_frozen_may_come_and_go(before: dict[str, bool], options: dict[str, bool], version: Any) -> None:
+    """F4"""
+    data = carried(version(made(before, "low", "high"))(low=1, high=2))
+    version(made(options, "high", "low", ("more", list, field(default_factory=list))))
+    assert {(t.low, t.high, tuple(t.more)) for t in arrived(data)} == {(1, 2, ())}

@@ -17,7 +17,7 @@ from typing import Any
 from penstock.core.errors import PenstockError, RecordError, StateError
 from penstock.core.row import Row, copy_row
 from penstock.runtime.local_classes import dumps_local
-from penstock.runtime.shapes import dumps_by_name
+from penstock.runtime.shapes import DICT_FIELDS, SELF_TOLD, dumps_by_name, refitted
 
 __all__ = ["IMMUTABLE", "Encoded", "decode", "dumps", "encode", "fix", "is_immutable", "loads"]
 
@@ -59,9 +59,22 @@ def dumps(value: Any) -> bytes:
 def loads(data: bytes) -> Any:
     """Read what `dumps` of this version or an older one wrote; what cannot be read is named."""
     try:
-        return pickle.loads(data)
+        if data[1] != SELF_TOLD:
+            return pickle.loads(data)
+        return _loads_record(data)
     except Exception as error:
         raise _unreadable(data, error) from error
+
+
+def _loads_record(data: bytes) -> Any:
+    """A record of scalars, fitted to its class if that has other fields now."""
+    try:
+        record = pickle.loads(data)
+        if vars(record).keys() == DICT_FIELDS[type(record)]:
+            return record
+    except (AttributeError, TypeError):  # its class keeps fields in another way now, or is gone
+        pass
+    return refitted(data)
 
 
 class _Finder(pickle.Unpickler):
@@ -98,6 +111,13 @@ def _dumps_now(value: Any) -> bytes:
         return pickle.dumps(value, 5)
     except Exception as error:
         return dumps_local(value, error)
+
+
+def _dumps_record(value: Any) -> bytes:
+    try:
+        return pickle.dumps(value, SELF_TOLD)
+    except Exception:  # of a class that is defined inside a function, or that cannot be pickled at all
+        return dumps(value)
 
 
 def is_immutable(value: Any) -> bool:
@@ -141,7 +161,15 @@ def fix(value: Any) -> Any:
 
 def encode(value: Any) -> Any:
     """What state keeps: the value if immutable, else its encoded form."""
-    return value if is_immutable(value) else Encoded(_pickled(value, "state value", dumps))
+    if is_immutable(value):
+        return value
+    names = DICT_FIELDS[type(value)]
+    if names is not None:
+        fields = vars(value)
+        if fields.keys() == names and IMMUTABLE.issuperset(map(type, fields.values())):
+            # pickle names the fields by itself, and is faster than our own way where there is but one record
+            return Encoded(_pickled(value, "state value", _dumps_record))
+    return Encoded(_pickled(value, "state value", dumps))
 
 
 def decode(stored: Any) -> Any:

@@ -20,7 +20,17 @@ from typing import Any, Generic, Protocol
 
 from penstock.core.errors import StateError
 
-__all__ = ["UPGRADE", "RecordPickler", "dumps_by_name", "field_names", "reader", "tuple_maker"]
+__all__ = [
+    "DICT_FIELDS",
+    "SELF_TOLD",
+    "UPGRADE",
+    "RecordPickler",
+    "dumps_by_name",
+    "field_names",
+    "reader",
+    "refitted",
+    "tuple_maker",
+]
 
 UPGRADE = "__penstock_upgrade__"
 """A class method that is given fields as they were written, by name, and answers with fields as the class has them."""
@@ -205,6 +215,55 @@ def dumps_by_name(value: Any) -> bytes:
 def _new_pickler() -> tuple[RecordPickler, io.BytesIO]:
     file = io.BytesIO()
     return RecordPickler(file, 5), file
+
+
+# -- a record of scalars by itself, as state mostly keeps it ----------------------------------------
+
+
+SELF_TOLD = 4
+"""The protocol of such records, by which they are told from others: pickle itself names what is in a `__dict__`."""
+
+
+class _DictFields(dict[type, frozenset[str] | None]):
+    """The fields of classes whose instances keep them in a `__dict__`; None for other classes."""
+
+    def __missing__(self, cls: type) -> frozenset[str] | None:
+        if len(self) >= _MOST_CLASSES:
+            self.clear()
+        names = None if issubclass(cls, tuple) else field_names(cls)
+        self[cls] = found = frozenset(names) if names and cls.__dictoffset__ and not _slots(cls) else None
+        return found
+
+
+DICT_FIELDS = _DictFields()
+
+
+class _Bare:
+    """Takes the place of a record whose class has changed."""
+
+
+class _Refitting(pickle.Unpickler):
+    """Reads a record without asking its class, which is the first that is named."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(io.BytesIO(data))
+        self.cls: Any = None
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name)
+        if self.cls is not None:
+            return found
+        self.cls = found
+        return _Bare
+
+
+def refitted(data: bytes) -> Any:
+    """A record of scalars that was written with other fields than its class has now."""
+    reading = _Refitting(data)
+    state = vars(reading.load())
+    record = reading.cls.__new__(reading.cls)
+    reader(reading.cls, " ".join(state))(record, state)
+    return record
 
 
 # -- reading --------------------------------------------------------------------------------------

@@ -43,6 +43,14 @@ class Driver:
         assert wait_for(lambda: condition() or self.process.poll() is not None, PATIENCE), self.said()
         assert self.process.poll() is None, self.said()
 
+    def __enter__(self) -> Driver:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Leave no process behind, however the test ended."""
+        if self.process.poll() is None:
+            self.kill()
+
     def kill(self) -> None:
         """The driver, its JVM and its workers, at once."""
         family = below(self.process.pid)

@@ -31,28 +31,29 @@ def test_kills_between_offset_and_commit(tmp_path: Path) -> None:
     hold, holding = tmp_path / "hold", tmp_path / "holding"
     for _ in range(KILLS):
         before = last(tmp_path, "commits")
-        driver = Driver(tmp_path)
-        driver.until(lambda before=before: last(tmp_path, "commits") > before + 1)  # type: ignore[misc]
-        hold.touch()
-        driver.until(holding.exists)
-        driver.kill()
+        with Driver(tmp_path) as driver:
+            driver.until(lambda before=before: last(tmp_path, "commits") > before + 1)  # type: ignore[misc]
+            hold.touch()
+            driver.until(holding.exists)
+            driver.kill()
         assert last(tmp_path, "offsets") == last(tmp_path, "commits") + 1
         hold.unlink()
         holding.unlink()
-    finish(tmp_path, Driver(tmp_path))
+    with Driver(tmp_path) as driver:
+        finish(tmp_path, driver)
 
 
 def test_the_earlier_of_two_drivers_stops(tmp_path: Path) -> None:
     """F10, F1: it stops at its next batch, says why, does not restart itself; its successor goes on."""
-    first = Driver(tmp_path, "first")
-    first.until(lambda: last(tmp_path, "commits") > 0)
     owner = tmp_path / "checkpoint" / "penstock" / "owner"
-    before = owner.read_text()
-    second = Driver(tmp_path, "second")
-    second.until(lambda: owner.read_text() != before)
-    assert first.ends() != 0
-    assert "Another driver has taken over the checkpoint" in first.said()
-    assert "so this one stops" in first.said()
-    now = last(tmp_path, "commits")
-    second.until(lambda: last(tmp_path, "commits") > now + 1)
-    finish(tmp_path, second)
+    with Driver(tmp_path, "first") as first:
+        first.until(lambda: last(tmp_path, "commits") > 0)
+        before = owner.read_text()
+        with Driver(tmp_path, "second") as second:
+            second.until(lambda: owner.read_text() != before)
+            assert first.ends() != 0
+            assert "Another driver has taken over the checkpoint" in first.said()
+            assert "so this one stops" in first.said()
+            now = last(tmp_path, "commits")
+            second.until(lambda: last(tmp_path, "commits") > now + 1)
+            finish(tmp_path, second)

@@ -207,7 +207,11 @@ def needs_two(first: Any, second: Any) -> WatermarkGenerator:
             "for_generator takes a WatermarkGenerator class.* got int",
         ),  # type: ignore[arg-type]
         (lambda: WatermarkStrategy.for_generator(needs_two), TypeError, "needs_two wants first, second; a supplier is"),  # type: ignore[arg-type]
-        (lambda: plain().with_idleness(50), TypeError, "with_idleness: the idle timeout is a Duration, got int"),  # type: ignore[arg-type]
+        (
+            lambda: plain().with_idleness(50),
+            TypeError,
+            "with_idleness: the idle timeout is a Duration or a timedelta, got int",
+        ),  # type: ignore[arg-type]
         (
             lambda: plain().with_idleness(Duration.of_millis(0)),
             ValueError,
@@ -215,7 +219,11 @@ def needs_two(first: Any, second: Any) -> WatermarkGenerator:
         ),
         (lambda: ingested().with_timestamp_assigner(lambda v, _: v), ValueError, "takes timestamps from the clock"),
         (lambda: plain().with_watermark_alignment(1, SECOND), TypeError, "the group is a string, got int"),  # type: ignore[arg-type]
-        (lambda: plain().with_watermark_alignment("g", 1), TypeError, "the allowed drift is a Duration, got int"),  # type: ignore[arg-type]
+        (
+            lambda: plain().with_watermark_alignment("g", 1),
+            TypeError,
+            "the allowed drift is a Duration or a timedelta, got int",
+        ),  # type: ignore[arg-type]
     ],
 )
 def test_strategies_that_cannot_be(make: Any, error: type[Exception], message: str) -> None:

@@ -440,7 +440,9 @@ def test_a_disabled_configuration_means_no_time_to_live() -> None:
 
 def test_bad_settings_are_refused_and_idle_ones_warn() -> None:
     """S2, P12"""
-    with pytest.raises(ValueError, match="needs a time to live of at least 1 ms as a Time, got Time"):
+    with pytest.raises(
+        ValueError, match="needs a time to live of at least 1 ms as a Time, a Duration or a timedelta, got Time"
+    ):
         StateTtlConfig.new_builder(Time.milliseconds(0)).build()
     with pytest.raises(ValueError, match=r"cleanup_incrementally\(\) takes a number of at least 1, got 0"):
         config(pages=0)

@@ -107,7 +107,7 @@ def keeping(name: str) -> StreamExecutionEnvironment:
     """The same program each time, with a class of its own each time."""
     make = kinds()[name]
     env = StreamExecutionEnvironment()
-    stream = env.from_collection([1, 1]).map(lambda n: make(n)).key_by(lambda r: 0)
+    stream = env.from_collection([1, 1]).uid("items").map(lambda n: make(n)).uid("make").key_by(lambda r: 0)
     collect(stream.process(Keep(type(make(1)))).uid("keep"), "out")
     return env
 
@@ -191,7 +191,7 @@ def test_state_of_a_local_class_that_is_gone_names_it(tmp_path: Path) -> None:
     first.run_batch(1)
     first.savepoint(str(tmp_path / "one"))
     env = StreamExecutionEnvironment()
-    collect(env.from_collection([1, 1]).key_by(lambda r: 0).process(Keep(int)).uid("keep"), "out")
+    collect(env.from_collection([1, 1]).uid("items").key_by(lambda r: 0).process(Keep(int)).uid("keep"), "out")
     again = local_job(env, savepoint=str(tmp_path / "one"))
     with pytest.raises(PenstockError, match=r"test_local_classes\.kinds\.<locals>\.Data, which is defined inside"):
         again.run()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, Row, WatermarkStrategy
-from penstock.core.errors import ConfigurationError, ProgramError
+from penstock.core.errors import ConfigurationError, ProgramError, UserFunctionError
 from penstock.datastream import (
     FilterFunction,
     FlatMapFunction,
@@ -239,8 +239,14 @@ def test_collecting_streams_of_different_widths_keeps_the_order_of_each() -> Non
 @pytest.mark.parametrize("selector", [lambda v: v % 3, Key()])
 def test_a_keyed_stream_is_collected_with_its_keys(selector: Any) -> None:
     """P8: as in PyFlink, a row of key and record."""
-    found = local(4).from_collection([1, 2, 3, 4]).key_by(selector).execute_and_collect()
-    assert list(found) == [Row(f0=1, f1=1), Row(f0=2, f1=2), Row(f0=0, f1=3), Row(f0=1, f1=4)]
+    found = local(4).from_collection(list(range(1000))).key_by(selector).execute_and_collect()
+    assert list(found) == [Row(f0=n % 3, f1=n) for n in range(1000)]
+
+
+def test_a_key_selector_that_fails_while_collecting_names_the_record() -> None:
+    """P9"""
+    with pytest.raises(UserFunctionError, match=r"The key selector of operator 'Collect' .* failed on record 2"):
+        list(local().from_collection([1, 2]).key_by(lambda v: 1 // (v - 2)).execute_and_collect())
 
 
 def test_print_shows_the_subtask_only_where_there_are_several(capsys: pytest.CaptureFixture[str]) -> None:

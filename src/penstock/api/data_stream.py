@@ -487,7 +487,9 @@ class KeyedStream(DataStream[T]):
         plain: DataStream[T] = DataStream(self._env, tuple(Feed(f.source, f.tag) for f in self._feeds))
         exchange = self._feeds[0].exchange
         assert isinstance(exchange, Hash)
-        return plain.map(WithKey(exchange.selector)).execute_and_collect(job_execution_name, limit)
+        name = self._env._next_name()
+        plain._add_sink("Collect", CollectSpec(name, False, shape=WithKey(exchange.selector)))
+        return self._env._collect(name, job_execution_name, limit)
 
     def _accumulate(self, operation: str, position: int | str) -> DataStream[T]:
         return self.reduce(Accumulate(operation, position))

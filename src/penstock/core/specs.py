@@ -249,12 +249,16 @@ class FunctionSinkSpec(OperatorSpec):
 
 @dataclass(frozen=True, slots=True)
 class CollectSpec(OperatorSpec):
-    """Brings records back to the driver: `print` and `execute_and_collect`."""
+    """Brings records back to the driver: `print` and `execute_and_collect`.
+
+    `shape`: what is collected in place of each record; here, so that records keep their order.
+    """
 
     name: str
     printing: bool
     prefix: str = ""
     to_err: bool = False
+    shape: Callable[[Any], Any] | None = None
 
     @property
     def stateless(self) -> bool:

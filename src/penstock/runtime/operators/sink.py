@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -12,7 +12,7 @@ from penstock.core.specs import CollectSpec, SinkSpec
 from penstock.runtime.chunk import COLLECTED, COMMITTABLES, DRIVER, PENDING, ChunkRow, Payload, encode_payload
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext
-from penstock.runtime.failures import NO_RECORD, user_failure
+from penstock.runtime.failures import NO_RECORD, last_taken, user_failure
 from penstock.runtime.operators.base import Operator, Poison, Timestamps
 
 __all__ = ["CollectOperator", "SinkOperator", "committables"]
@@ -135,13 +135,15 @@ class CollectOperator(Operator):
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
         assert isinstance(desc.spec, CollectSpec)
-        self._name = desc.spec.name
+        self._name, self._shape = desc.spec.name, desc.spec.shape
         self._sent = 0
 
     def begin(self) -> None:
         self._sent = 0
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        if self._shape is not None:
+            values = self._shaped(self._shape, values)
         payload = encode_payload(
             Payload(values, None, [self._name, self.task.subtask, self.task.parallelism], []),
             self.desc.name,
@@ -149,3 +151,11 @@ class CollectOperator(Operator):
         )
         self.task.send(ChunkRow(self.task.partition, DRIVER, self.task.vertex_id, self._sent, COLLECTED, payload))
         self._sent += 1
+
+    def _shaped(self, shape: Callable[[Any], Any], values: list[Any]) -> list[Any]:
+        rest = iter(values)
+        try:
+            return list(map(shape, rest))
+        except Exception as error:
+            record = last_taken(values, rest)
+            raise user_failure(self.desc.name, self.desc.uid, "The key selector", record, error) from error

@@ -83,6 +83,7 @@ class IntervalJoined:
     other side that matches it. A record behind the watermark is late (T10); without a side output it is dropped
     and counted.
 
+    >>> from penstock.common import Time
     >>> from penstock.api.environment import StreamExecutionEnvironment
     >>> from penstock.core.config import Configuration
     >>> from penstock.core.watermark import WatermarkStrategy

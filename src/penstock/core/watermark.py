@@ -138,6 +138,7 @@ class IngestionTime:
 class WatermarkStrategy:
     """How a stream tells event time.
 
+    >>> from penstock.common import Duration
     >>> WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5)).generator
     BoundedOutOfOrderness(delay_ms=5000)
     """

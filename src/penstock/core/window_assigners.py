@@ -118,6 +118,7 @@ def _offset(offset: Span | None, cls: type) -> int:
 class TumblingEventTimeWindows(_Tumbling):
     """Windows side by side, by event time.
 
+    >>> from penstock.common import Time
     >>> TumblingEventTimeWindows.of(Time.seconds(5)).assign_windows("r", 12_000, None)
     [TimeWindow(start=10000, end=15000)]
     """
@@ -132,6 +133,7 @@ class TumblingProcessingTimeWindows(_Tumbling):
 class SlidingEventTimeWindows(_Sliding):
     """Overlapping windows, by event time; a record belongs to every one that covers it (W4).
 
+    >>> from penstock.common import Time
     >>> SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(5)).assign_windows("r", 12_000, None)
     [TimeWindow(start=10000, end=20000), TimeWindow(start=5000, end=15000)]
     """
@@ -215,6 +217,7 @@ class DynamicProcessingTimeSessionWindows(_Dynamic):
 class EventTimeSessionWindows(_Fixed):
     """Sessions by event time: a pause longer than the gap ends one.
 
+    >>> from penstock.common import Time
     >>> EventTimeSessionWindows.with_gap(Time.seconds(5)).assign_windows("r", 1_000, None)
     [TimeWindow(start=1000, end=6000)]
     """

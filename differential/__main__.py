@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from differential import examples, kept, listed, report
@@ -14,7 +15,7 @@ from differential.sides import HOSTS, PYFLINK, Side, SideFailed, prepare
 
 PROGRAMS = sorted({path.stem for path in Path(__file__).with_name("programs").glob("[!_]*.py")} - {"kit"})
 SEEDS, TIMEOUT_S = 2, 1800
-PART = 10
+PART, TOGETHER = 10, 2
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -72,9 +73,16 @@ def _programs(side: Side, names: list[str], seeds: int, keep: bool) -> Outcomes:
     numbers = list(range(1, seeds + 1))
     pieces = [([part], [seed]) for part in _parts(names) for seed in numbers] if side.reference else [(names, numbers)]
     outcomes: Outcomes = {}
-    for number, piece in enumerate(pieces, 1):
+
+    def run(numbered: tuple[int, tuple[list[str], list[int]]]) -> Outcomes:
+        number, piece = numbered
         print(f"  {number} of {len(pieces)}: {', '.join(piece[0])}", flush=True)
-        outcomes |= _process(side, *piece, keep)
+        return _process(side, *piece, keep)
+
+    # PyFlink's processes wait more than they compute
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        for found in pool.map(run, enumerate(pieces, 1)):
+            outcomes |= found
     for case, seed in [key for key, outcome in outcomes.items() if outcome.together]:
         outcomes |= _process(side, [case], [seed], keep)
     return outcomes
@@ -95,7 +103,7 @@ def _step(name: str) -> int:
 
 
 def _process(side: Side, names: list[str], seeds: list[int], keep: bool) -> Outcomes:
-    out = side.folder / f"{side.name}.jsonl"
+    out = side.folder / f"{side.name}-{kept.fingerprint([*names, repr(seeds)])[:16]}.jsonl"
 
     def run() -> None:
         ended = side.run(["-m", "differential.programs", str(out), ",".join(map(str, seeds)), *names], TIMEOUT_S)

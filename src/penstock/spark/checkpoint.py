@@ -193,8 +193,16 @@ class Checkpoint:
 
     def description(self) -> dict[str, Any]:
         """What the job that owns it said of itself."""
+        return self._described()[0]
+
+    @property
+    def summed(self) -> bool:
+        """Whether a checksum covers the description: older versions wrote none."""
+        return self._described()[1]
+
+    def _described(self) -> tuple[dict[str, Any], bool]:
         try:
-            return unsealed(self.read_bytes(_JOB))[0]
+            return unsealed(self.read_bytes(_JOB))
         except ValueError as error:
             raise damaged(self.location, _JOB, str(error)) from None
 

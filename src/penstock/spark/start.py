@@ -84,7 +84,7 @@ def _check_identity(root: Checkpoint, current: Checkpoint, found: dict[str, Any]
         raise ForeignCheckpointError(_refusal(root, "\n".join(f"- {problem}" for problem in problems)))
     known = {op.uid: op for op in now.operators}
     operators = tuple(replace(op, mark=known[op.uid].mark, contents=known[op.uid].contents) for op in notes.operators)
-    if operators != notes.operators:
+    if operators != notes.operators or not current.summed:
         current.claim({**found, "notes": replace(notes, operators=operators).to_json()})
 
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
@@ -91,6 +92,36 @@ def test_ctrl_c_and_cancel_stop_cleanly_and_the_checkpoint_goes_on(
     assert CliRunner().invoke(main, ["list"]).stdout.startswith("No job runs.")
 
 
+def test_ctrl_c_cancels_a_job_of_the_bounded_host(tmp_path: Path) -> None:
+    """P8: its status says so, though Spark reports tasks that were killed."""
+    job, begun = tmp_path / "job.py", tmp_path / "begun"
+    job.write_text(
+        dedent(
+            f"""
+            import pathlib, time
+            from penstock.datastream import StreamExecutionEnvironment
+
+            def endless(n):
+                pathlib.Path({str(begun)!r}).touch()
+                while True:
+                    time.sleep(0.01)
+
+            env = StreamExecutionEnvironment.get_execution_environment()
+            env.from_collection([1]).map(endless).print()
+            client = env.execute_async("endless")
+            client.wait()
+            print(client.status.name)
+            """
+        )
+    )
+    process = _penstock("run", str(job), "--host", "bounded")
+    while not begun.exists() and process.poll() is None:
+        time.sleep(0.05)
+    _ctrl_c(process)
+    out, err = process.communicate(timeout=HANG_S)
+    assert (process.returncode, out, err) == (130, "CANCELED\n", "Stopped.\n")
+
+
 def test_a_failing_function_on_the_bounded_host(tmp_path: Path) -> None:
     """P9: the user's traceback, nothing of the JVM's."""
     job = tmp_path / "job.py"
@@ -146,6 +177,6 @@ def test_a_job_that_is_still_starting_is_listed_and_canceled(tmp_path: Path, mon
     assert [(entry["name"], entry["status"]) for entry in listed] == [("numbers", "CREATED")]
     said = CliRunner().invoke(main, ["cancel", "numbers"]).stdout
     assert said.startswith(f"Canceling 'numbers' ({str(listed[0]['job_id'])[:8]}): it ends as soon as")
-    out, err = process.communicate(timeout=600)
+    out, err = process.communicate(timeout=HANG_S)
     assert (process.returncode, err) == (0, "Another process asks to cancel the job: it ends between two batches.\n")
     assert out.endswith("went on\n")

@@ -1,7 +1,9 @@
 """Python files, packages and archives that functions need, in the local host."""
 
+import io
 import os
 import sys
+import tarfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +48,18 @@ def make_wheel(folder: Path, name: str, body: str) -> None:
         wheel.writestr(f"{info}/RECORD", "")
 
 
+def make_source_package(folder: Path, name: str, body: str) -> None:
+    """A package that pip has to build."""
+    folder.mkdir(exist_ok=True)
+    files = {"setup.py": f"import setuptools\nsetuptools.setup(name='{name}', version='1.0', py_modules=['{name}'])"}
+    files |= {f"{name}.py": body, "PKG-INFO": f"Metadata-Version: 1.0\nName: {name}\nVersion: 1.0\n"}
+    with tarfile.open(folder / f"{name}-1.0.tar.gz", "w:gz") as package:
+        for path, text in files.items():
+            entry = tarfile.TarInfo(f"{name}-1.0/{path}")
+            entry.size = len(text)
+            package.addfile(entry, io.BytesIO(text.encode()))
+
+
 def make_zip(path: Path, files: dict[str, str]) -> str:
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in files.items():
@@ -87,6 +101,22 @@ def test_requirements_are_installed(tmp_path: Path) -> None:
     env = environment()
     env.set_python_requirements(str(tmp_path / "requirements.txt"), str(tmp_path / "cache"))
     assert results(env, call) == ["installed 1", "installed 2"]
+
+
+@pytest.mark.process
+def test_a_source_package_is_built_without_a_network(tmp_path: Path) -> None:
+    """P7: with the build tools at hand, as the folder of packages has none."""
+    make_source_package(tmp_path / "cache", "penstock_dep_source", "NAME = 'built'")
+    (tmp_path / "requirements.txt").write_text("penstock_dep_source==1.0\n")
+
+    def call(value: int) -> str:
+        import penstock_dep_source
+
+        return f"{penstock_dep_source.NAME} {value}"
+
+    env = environment()
+    env.set_python_requirements(str(tmp_path / "requirements.txt"), str(tmp_path / "cache"))
+    assert results(env, call) == ["built 1", "built 2"]
 
 
 def test_archives_are_unpacked_in_the_working_folder(tmp_path: Path) -> None:

@@ -19,11 +19,17 @@ __all__ = ["dependencies_at_hand", "in_front_of_path", "install_requirements"]
 
 def install_requirements(requirements: str, cache: str | None, folder: str, python: str = sys.executable) -> None:
     """Install what a requirements file lists into a folder; with a cache, from it alone."""
-    offline = ["--no-index", "--find-links", cache] if cache else []
     command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder]
-    done = subprocess.run([*command, *offline, "-r", requirements], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise ConfigurationError(f"The Python requirements {requirements} cannot be installed:\n{done.stderr.strip()}")
+    offline = ["--no-index", "--find-links", cache] if cache else []
+    # A source package in the cache is built with the build tools at hand if the cache has none of its own.
+    ways = [[], ["--no-build-isolation"]] if cache else [[]]
+    for way in ways:
+        done = subprocess.run(
+            [*command, *offline, *way, "-r", requirements], capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0:
+            return
+    raise ConfigurationError(f"The Python requirements {requirements} cannot be installed:\n{done.stderr.strip()}")
 
 
 def in_front_of_path(folders: Sequence[str]) -> None:

@@ -25,6 +25,7 @@ from pyflink.datastream.functions import (SourceFunction,
                                           JavaFunctionWrapper)
 from pyflink.datastream.tests.test_util import DataStreamTestSinkFunction
 from pyflink.java_gateway import get_gateway
+from pyflink.table import StreamTableEnvironment
 from pyflink.testing.test_case_utils import (PyFlinkBatchTestCase, PyFlinkStreamingTestCase, PyFlinkStreamTableTestCase,
                                              to_java_data_structure)
 from pyflink.util.java_utils import get_j_env_configuration
@@ -87,6 +88,18 @@ class Shared(object):
     def test_missing_name(self):
         Wrapped(1)
 
+    def test_java_graph(self):
+        self.env._j_stream_execution_environment.getStreamGraph(True)
+
+    def test_missing_method(self):
+        self.env.register_cached_file("/f", "name")
+
+    def test_missing_method_of_tables(self):
+        StreamTableEnvironment.create(self.env).create_table("t", None)
+
+    def test_misspelt_method(self):
+        self.env.register_slot_sharing_grupo(None)
+
     def test_imports_inside(self):
         from pyflink.common import Duration
         self.assertEqual(Duration.of_millis(1), Duration.of_millis(1))
@@ -145,6 +158,13 @@ def test_every_case_ends_under_one_heading(outcomes: dict[str, tuple[str, str]])
             "test_java_schema": ("out of reach", "calls hashCode() of a Java schema"),
             "test_java_object": ("out of reach", "uses _j_data_stream, a Java object"),
             "test_java_class": ("out of reach", "uses SourceFunction(), a Java object"),
+            "test_java_graph": ("out of reach", "calls getStreamGraph() of a Java environment"),
+            "test_missing_method": ("out of reach", "uses StreamExecutionEnvironment.register_cached_file"),
+            "test_missing_method_of_tables": ("out of reach", "uses StreamTableEnvironment.create_table"),
+            "test_misspelt_method": (
+                "failed",
+                "AttributeError: [\"'Environment' object has no attribute 'register_slot_sharing_grupo'\"]",
+            ),
             "test_missing_name": ("out of reach", "uses pyflink.datastream.functions.JavaFunctionWrapper"),
             "test_skipped": ("skipped", "PyFlink skips it"),
             "test_fails": ("failed", "AssertionError: ['1 != 2']"),
@@ -158,9 +178,9 @@ def test_a_failure_fails_the_run_and_a_listed_one_does_not(
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(sources))
     monkeypatch.setattr(report, "RESULTS", tmp_path / "RESULTS.md")
-    monkeypatch.setattr(judge, "load", lambda: [Listed(("*.test_fails",), "one is not two")])
+    monkeypatch.setattr(judge, "load", lambda: [Listed(("*.test_fails", "*.test_misspelt_*"), "one is not two")])
     assert main(["--record"]) == 0
-    assert "| differ as listed | 2 |" in capsys.readouterr().out
+    assert "| differ as listed | 4 |" in capsys.readouterr().out
     page = (tmp_path / "RESULTS.md").read_text(encoding="utf-8")
     assert "| datastream.test_things.BatchTests.test_fails | one is not two |" in page
     assert "| uses the Java gateway | 2 cases |" in page

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from scripts.parity import load_gaps
 from tests.parity.pyflink_suite.stand_in.bridge import Missing, OutOfReach
 
 OUTCOMES = "PYFLINK_SUITE_OUTCOMES"
@@ -71,5 +72,17 @@ def _crossed(error: BaseException | None) -> str | None:
         found = _BRIDGE.search(str(error))
         if isinstance(error, (AttributeError, TypeError)) and found:
             return f"uses {found[1] or found[2] or found[3]}, a Java object"
+        if isinstance(error, AttributeError) and (gap := _gap(error)):
+            return f"uses {gap}"
         error = error.__cause__ or error.__context__
+    return None
+
+
+def _gap(error: AttributeError) -> str | None:
+    """The method of PyFlink that was looked for, if Penstock says that it has it not; of tables it has SQL alone."""
+    listed = [name for gap in load_gaps() for name in gap.patterns]
+    for cls in type(error.obj).__mro__:
+        path = f"{cls.__name__}.{error.name}"
+        if cls.__module__ == "penstock.api.table" or any(name.endswith(f".{path}") for name in listed):
+            return path
     return None

@@ -47,11 +47,21 @@ def get_gateway() -> Gateway:
     return Gateway()
 
 
+class JavaEnvironment:
+    """The Java object of an environment: a way to its configuration, and to nothing else."""
+
+    def __init__(self, env: StreamExecutionEnvironment) -> None:
+        self.env = env
+
+    def __getattr__(self, name: str) -> Any:
+        raise OutOfReach(f"calls {name}() of a Java environment")
+
+
 class JavaConfiguration:
     """An environment's configuration under the Java names that PyFlink's tests use to change it."""
 
-    def __init__(self, env: StreamExecutionEnvironment) -> None:
-        self.conf = env.get_configuration()
+    def __init__(self, environment: JavaEnvironment) -> None:
+        self.conf = environment.env.get_configuration()
 
     def setString(self, key: str, value: str) -> None:
         self.conf.set_string(key, value)
@@ -66,8 +76,8 @@ class JavaConfiguration:
         raise OutOfReach(f"calls {name}() of a Java configuration")
 
 
-def get_j_env_configuration(env: StreamExecutionEnvironment) -> JavaConfiguration:
-    return JavaConfiguration(env)
+def get_j_env_configuration(environment: JavaEnvironment) -> JavaConfiguration:
+    return JavaConfiguration(environment)
 
 
 class Configuration(_Configuration):
@@ -80,11 +90,11 @@ class Configuration(_Configuration):
 
 
 class Environment(StreamExecutionEnvironment):
-    """Its own Java object, for tests that reach for it to change a setting."""
+    """With a Java object, for tests that reach for it to change a setting."""
 
     @property
-    def _j_stream_execution_environment(self) -> StreamExecutionEnvironment:
-        return self
+    def _j_stream_execution_environment(self) -> JavaEnvironment:
+        return JavaEnvironment(self)
 
     def fromCollection(self, values: Any, type_info: Any) -> DataStream[Any]:
         return self.from_collection(values, type_info)

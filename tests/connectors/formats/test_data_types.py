@@ -33,6 +33,10 @@ def through_file(folder: Path, factory: Any, reader: Any, *records: Any) -> list
     path = folder / "file"
     with path.open("wb") as file:
         factory.finish(factory.write(file, records, None))
+    return read_file(path, reader)
+
+
+def read_file(path: Path, reader: Any) -> list[Any]:
     source = FileSource.for_bulk_file_format(reader, str(path)).build()
     splits = source.split_count(1, one_batch=True)
     return [v for s in range(splits) for vs, _ in source.read(s, splits, source.initial(s, splits), None) for v in vs]
@@ -127,3 +131,49 @@ def test_types_are_equal_by_what_they_hold() -> None:
             ProgramError, match=rf"DataTypes.DECIMAL\({precision}, {scale}\): the precision is a number"
         ):
             DataTypes.DECIMAL(precision, scale)
+
+
+FINE = [1_704_164_645_678_901_234]
+NAIVE = MOMENT.replace(tzinfo=None)
+
+
+@pytest.mark.parametrize("name", ["int96", "parquet", "orc"])
+def test_timestamps_finer_than_a_microsecond_are_read_as_datetimes(tmp_path: Path, name: str) -> None:
+    """X1: Flink writes Parquet's INT96, and ORC has nanoseconds; Arrow would hand out pandas' class for both."""
+    nanos = pyarrow.timestamp("ns")
+    columns = {
+        "c0": pyarrow.array(FINE, nanos),
+        "c1": pyarrow.array(FINE, nanos),
+        "c2": pyarrow.array([FINE], pyarrow.list_(nanos)),
+        "c3": pyarrow.array([{"f0": FINE[0]}], pyarrow.struct([("f0", nanos)])),
+        "c4": pyarrow.array([[("k", FINE[0])]], pyarrow.map_(pyarrow.string(), nanos)),
+    }
+    path, table = tmp_path / "file", pyarrow.table(columns)
+    if name == "orc":
+        orc.write_table(table, str(path))
+    else:
+        parquet.write_table(table, path, use_deprecated_int96_timestamps=name == "int96")
+    inner = Types.ROW_NAMED(["f0"], [DataTypes.TIMESTAMP()])
+    row_type = row_of(
+        DataTypes.TIMESTAMP(),
+        DataTypes.TIMESTAMP_LTZ(),
+        DataTypes.ARRAY(DataTypes.TIMESTAMP()),
+        inner,
+        DataTypes.MAP(DataTypes.STRING(), DataTypes.TIMESTAMP()),
+    )
+    reader: Any = OrcColumnarRowInputFormat if name == "orc" else ParquetColumnarRowInputFormat
+    [found] = read_file(path, reader(row_type))
+    assert found == Row(c0=NAIVE, c1=MOMENT, c2=[NAIVE], c3=Row(f0=NAIVE), c4={"k": NAIVE})
+    every = [found.c0, found.c1, *found.c2, found.c3.f0, found.c4["k"]]
+    assert {type(moment) for moment in every} == {datetime.datetime}
+    [untyped] = read_file(path, reader())
+    assert type(untyped.c0) is datetime.datetime
+
+
+def test_dates_that_nanoseconds_cannot_hold_are_read_from_int96(tmp_path: Path) -> None:
+    """X1: the last day that many tables have, 9999-12-31, is not folded into another century."""
+    last = datetime.datetime(9999, 12, 31)
+    table = pyarrow.table({"c0": pyarrow.array([last], pyarrow.timestamp("us"))})
+    parquet.write_table(table, tmp_path / "file", use_deprecated_int96_timestamps=True)
+    found = read_file(tmp_path / "file", ParquetColumnarRowInputFormat(row_of(DataTypes.TIMESTAMP())))
+    assert found == [Row(c0=last)]

@@ -1,4 +1,4 @@
-"""From the columns a file says it has to a row type."""
+"""What a file says of its columns: the row type that they make, and the units in which they are read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from penstock.core.errors import SourceError
 from penstock.core.types import TypeInformation, Types
 
-__all__ = ["row_type_of"]
+__all__ = ["in_microseconds", "row_type_of"]
 
 _TESTS = (
     ("is_boolean", Types.BOOLEAN()),
@@ -49,3 +49,32 @@ def _type_of(found: Any, where: str) -> TypeInformation:
     if types.is_list(found) or types.is_large_list(found):
         return Types.LIST(_type_of(found.value_type, where))
     raise SourceError(f"{where}: there is no type for Arrow's {found}")
+
+
+def in_microseconds(batch: Any) -> Any:
+    """The batch with every timestamp in microseconds, as Python has them; finer parts are cut off.
+
+    Arrow returns a timestamp in nanoseconds as an object of pandas, not as a `datetime`. All timestamps of ORC are in
+    nanoseconds to Arrow.
+    """
+    import pyarrow
+
+    schema = pyarrow.schema([field.with_type(_microseconds(field.type)) for field in batch.schema])
+    return batch if schema.equals(batch.schema) else batch.cast(schema, safe=False)
+
+
+def _microseconds(found: Any) -> Any:
+    import pyarrow
+    from pyarrow import types
+
+    if types.is_timestamp(found):
+        return pyarrow.timestamp("us", found.tz) if found.unit == "ns" else found
+    if types.is_struct(found):
+        return pyarrow.struct([f.with_type(_microseconds(f.type)) for f in found])
+    if types.is_map(found):
+        return pyarrow.map_(_microseconds(found.key_type), found.item_field.with_type(_microseconds(found.item_type)))
+    if types.is_list(found):
+        return pyarrow.list_(found.value_field.with_type(_microseconds(found.value_type)))
+    if types.is_large_list(found):
+        return pyarrow.large_list(found.value_field.with_type(_microseconds(found.value_type)))
+    return found

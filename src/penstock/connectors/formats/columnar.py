@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, BinaryIO
 
 from penstock.connectors.formats.arrow import arrow_schema, row_converter, table_of
-from penstock.connectors.formats.arrow_types import row_type_of
+from penstock.connectors.formats.arrow_types import in_microseconds, row_type_of
 from penstock.connectors.formats.avro import AvroSchema
 from penstock.connectors.formats.avro_columns import column_type, from_columns, to_columns
 from penstock.connectors.formats.bulk import BulkWriterFactory
@@ -98,7 +98,8 @@ class _ColumnarFormat(BulkFormat):
         for group, (begin, _) in enumerate(self._groups(file, extent.size)):
             if extent.first <= begin < extent.stop:
                 for batch in self._batches(file, group, list(renamed)):
-                    yield list(map(convert, batch.rename_columns(list(renamed.values())).to_pylist()))
+                    named = batch.rename_columns(list(renamed.values()))
+                    yield list(map(convert, in_microseconds(named).to_pylist()))
 
     def _columns(self, found: list[str], path: str) -> dict[str, str]:
         """Columns of the file that are wanted, and the names they get."""
@@ -139,7 +140,8 @@ class ParquetColumnarRowInputFormat(_ColumnarFormat):
     def _open(self, path: str) -> Any:
         from pyarrow.parquet import ParquetFile
 
-        return ParquetFile(path)
+        # Flink writes timestamps as INT96, which Arrow reads in nanoseconds unless told: those end in the year 2262
+        return ParquetFile(path, coerce_int96_timestamp_unit="us")
 
     def _groups(self, file: Any, size: int) -> list[Group]:
         return [_row_group(file.metadata.row_group(i)) for i in range(file.metadata.num_row_groups)]

@@ -126,6 +126,7 @@ NO_EFFECT: dict[str, str] = {
     "DataTypes.TIMESTAMP_LTZ.precision": _FRACTION,
     "DataTypes.VARBINARY.length": _LENGTH,
     "DataTypes.VARCHAR.length": _WIDTH,
+    "DataTypes.bridged_to": "values are Python's: there are no Java classes to choose from",
     "DataTypes.nullable": "a column may hold None",
     "EmbeddedRocksDBStateBackend.set_db_storage_paths": "Spark's local directories hold the working state",
     "EmbeddedRocksDBStateBackend.set_number_of_transfer_threads": _THREADS,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from enum import Enum
+from typing import Self
+
+from penstock.core.compat import warn_once
 
 __all__ = [
     "BasicArrayTypeInfo",
@@ -50,6 +53,20 @@ class TypeInformation:
 
     def __repr__(self) -> str:
         return type(self).__name__
+
+    def bridged_to(self, conversion_cls: str) -> Self:
+        """The type itself: programs for PyFlink name the Java class of a column's values here. Values are Python's."""
+        warn_once("DataTypes.bridged_to")
+        return self
+
+    def not_null(self) -> Self:
+        """The type itself: a column may hold None."""
+        warn_once("DataTypes.nullable")
+        return self
+
+    def nullable(self) -> Self:
+        """The type itself, which allows None."""
+        return self
 
 
 class ResultTypeQueryable(ABC):

@@ -11,6 +11,7 @@ import pytest
 from pyarrow import orc, parquet
 
 from penstock.common import Instant, Row, TypeInformation, Types
+from penstock.core.compat import CompatibilityWarning, forget_warnings
 from penstock.core.errors import ProgramError, RecordError
 from penstock.datastream.connectors.file_system import FileSource
 from penstock.datastream.formats.csv import CsvBulkWriters, CsvReaderFormat, CsvSchema
@@ -177,3 +178,14 @@ def test_dates_that_nanoseconds_cannot_hold_are_read_from_int96(tmp_path: Path) 
     parquet.write_table(table, tmp_path / "file", use_deprecated_int96_timestamps=True)
     found = read_file(tmp_path / "file", ParquetColumnarRowInputFormat(row_of(DataTypes.TIMESTAMP())))
     assert found == [Row(c0=last)]
+
+
+@pytest.mark.parametrize("make", [DataTypes.DATE, DataTypes.STRING, lambda: DataTypes.ARRAY(DataTypes.INT())])
+def test_hints_about_java_classes_and_nulls_leave_a_type_as_it_is(make: Any) -> None:
+    """P12: programs for PyFlink call `bridged_to` on the columns of dates, times and arrays that they write."""
+    forget_warnings()
+    with pytest.warns(CompatibilityWarning, match=r"DataTypes\.bridged_to"):
+        assert make().bridged_to("java.sql.Date") == make()
+    with pytest.warns(CompatibilityWarning, match=r"DataTypes\.nullable"):
+        assert make().not_null() == make()
+    assert make().nullable() == make()

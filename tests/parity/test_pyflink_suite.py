@@ -15,12 +15,18 @@ from tests.parity.pyflink_suite.stand_in.java_text import java_text
 TESTS = """
 import pytest
 
+from py4j.java_gateway import JavaObject
+
 from pyflink.common import Configuration, Types, Row
+from pyflink.common.serialization import SimpleStringSchema
+from pyflink.datastream import DataStream
+from pyflink.datastream.formats.json import JsonRowDeserializationSchema
 from pyflink.datastream.functions import (SourceFunction,
                                           JavaFunctionWrapper)
 from pyflink.datastream.tests.test_util import DataStreamTestSinkFunction
 from pyflink.java_gateway import get_gateway
-from pyflink.testing.test_case_utils import PyFlinkBatchTestCase, PyFlinkStreamingTestCase, PyFlinkStreamTableTestCase
+from pyflink.testing.test_case_utils import (PyFlinkBatchTestCase, PyFlinkStreamingTestCase, PyFlinkStreamTableTestCase,
+                                             to_java_data_structure)
 from pyflink.util.java_utils import get_j_env_configuration
 
 
@@ -53,6 +59,24 @@ class Shared(object):
     def test_gateway(self):
         with self.assertRaises(Exception):
             get_gateway().jvm.org.apache.flink.Thing()
+
+    def test_java_input(self):
+        jvm = get_gateway().jvm
+        values, row = jvm.java.util.ArrayList(), jvm.org.apache.flink.types.Row(2)
+        row.setField(0, "a")
+        values.add(to_java_data_structure(row))
+        row_type = Types.ROW([Types.STRING(), Types.INT()])
+        env = self.env._j_stream_execution_environment
+        DataStream(env.fromCollection(values, row_type.get_java_type_info())).add_sink(self.sink)
+        self.env.execute()
+        self.assertEqual(self.sink.get_results(), ["+I[a, null]"])
+        self.assertIsInstance(self.env.from_collection([1]), DataStream)
+        schema = JsonRowDeserializationSchema.builder().type_info(row_type).build()._j_deserialization_schema
+        self.assertTrue(row.equals(schema.deserialize(b'{"f0": "a"}')))
+        self.assertFalse(row.equals(schema.deserialize(b'{"f0": "b"}')))
+
+    def test_java_schema(self):
+        SimpleStringSchema()._j_serialization_schema.hashCode()
 
     def test_java_object(self):
         self.env.from_collection([1])._j_data_stream.map(None)
@@ -117,6 +141,8 @@ def test_every_case_ends_under_one_heading(outcomes: dict[str, tuple[str, str]])
             "test_left_unexecuted": ("passed", ""),
             "test_imports_inside": ("passed", ""),
             "test_gateway": ("out of reach", "uses the Java gateway"),
+            "test_java_input": ("passed", ""),
+            "test_java_schema": ("out of reach", "calls hashCode() of a Java schema"),
             "test_java_object": ("out of reach", "uses _j_data_stream, a Java object"),
             "test_java_class": ("out of reach", "uses SourceFunction(), a Java object"),
             "test_missing_name": ("out of reach", "uses pyflink.datastream.functions.JavaFunctionWrapper"),

@@ -8,6 +8,9 @@ from pathlib import Path
 PACKAGES = ("common/tests", "datastream/tests", "datastream/connectors/tests", "datastream/formats/tests")
 """Folders of `pyflink` whose tests are run; those of the Table API and of PyFlink's inner workings are not."""
 
+REPLACED = ("pyflink", "avro", "py4j")
+"""Packages that tests import and that have stand-ins."""
+
 TAKE = "from tests.parity.pyflink_suite.stand_in.bridge import take as _take"
 
 
@@ -23,7 +26,7 @@ def module_name(pyflink: Path, path: Path) -> str:
 
 
 def rewritten(text: str) -> str:
-    """A test file with every import from `pyflink` made by `take`.
+    """A test file with every import from the packages `REPLACED` made by `take`.
 
     >>> print(rewritten("from pyflink.common import Row, Types as T\\nx = Row(1)"))
     from tests.parity.pyflink_suite.stand_in.bridge import take as _take; Row, T, = _take('pyflink.common', 'Row'), \
@@ -39,7 +42,7 @@ _take('pyflink.common', 'Types'),
 
 def _imports(tree: ast.AST) -> list[ast.ImportFrom]:
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
-    return [node for node in nodes if (node.module or "").split(".")[0] == "pyflink"]
+    return [node for node in nodes if (node.module or "").split(".")[0] in REPLACED]
 
 
 def _taken(node: ast.ImportFrom) -> str:

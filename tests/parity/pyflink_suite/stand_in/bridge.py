@@ -6,11 +6,14 @@ import importlib
 from typing import Any
 
 from penstock.common import Configuration as _Configuration
-from penstock.datastream import StreamExecutionEnvironment
+from penstock.datastream import DataStream, StreamExecutionEnvironment
+from tests.parity.pyflink_suite.stand_in.java import Gateway, give_java_objects
+from tests.parity.pyflink_suite.stand_in.parquet_files import create_hadoop_configuration, to_java_data_type
+from tests.parity.pyflink_suite.stand_in.reach import OutOfReach
 
+__all__ = ["Missing", "OutOfReach", "get_gateway", "get_j_env_configuration", "take"]
 
-class OutOfReach(BaseException):
-    """A test went where Penstock has nothing. Not an Exception: no `assertRaises(Exception)` may take it."""
+give_java_objects()
 
 
 class Missing:
@@ -40,8 +43,8 @@ class Missing:
         return (Base,)
 
 
-def get_gateway() -> Missing:
-    return Missing("the Java gateway")
+def get_gateway() -> Gateway:
+    return Gateway()
 
 
 class JavaConfiguration:
@@ -83,16 +86,40 @@ class Environment(StreamExecutionEnvironment):
     def _j_stream_execution_environment(self) -> StreamExecutionEnvironment:
         return self
 
+    def fromCollection(self, values: Any, type_info: Any) -> DataStream[Any]:
+        return self.from_collection(values, type_info)
+
     @staticmethod
     def get_execution_environment(configuration: _Configuration | None = None) -> Environment:
         return Environment(configuration)
 
 
-_OURS = {"Configuration": Configuration, "StreamExecutionEnvironment": Environment}
-"""Classes that tests reach through into Java in ways that have a meaning here."""
+class _OfJavaStreams(type):
+    def __call__(cls, stream: DataStream[Any]) -> DataStream[Any]:
+        return stream
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, DataStream)
+
+
+class StreamOfJava(DataStream[Any], metaclass=_OfJavaStreams):
+    """`DataStream`, made of a Java stream: of one of Penstock's, which stands for it."""
+
+
+_OURS = {
+    "Configuration": Configuration,
+    "DataStream": StreamOfJava,
+    "StreamExecutionEnvironment": Environment,
+    "_to_java_data_type": to_java_data_type,
+    "create_hadoop_configuration": create_hadoop_configuration,
+}
+"""Names by which tests reach through into Java in ways that have a meaning here."""
 
 _HERE = "tests.parity.pyflink_suite.stand_in"
 _STAND_INS = {
+    "avro.datafile": f"{_HERE}.avro_files",
+    "avro.io": f"{_HERE}.avro_files",
+    "py4j.java_gateway": f"{_HERE}.java",
     "pyflink.testing.test_case_utils": f"{_HERE}.cases",
     "pyflink.datastream.tests.test_util": f"{_HERE}.sink",
     "pyflink.java_gateway": f"{_HERE}.bridge",
@@ -105,8 +132,14 @@ def take(module: str, name: str) -> Any:
     """What `from module import name` gives a test: a stand-in, Penstock's, or a `Missing`."""
     if name in _OURS:
         return _OURS[name]
-    ours = _STAND_INS.get(module) or "penstock" + module.removeprefix("pyflink")
+    ours = _STAND_INS.get(module) or _rewritten(module) or "penstock" + module.removeprefix("pyflink")
     try:
         return getattr(importlib.import_module(ours), name)
     except (ImportError, AttributeError):
         return Missing(f"{module}.{name}")
+
+
+def _rewritten(module: str) -> str | None:
+    """The copy of another test file, which the run has beside the test: `datastream__formats__test_avro`."""
+    package, tests, name = module.removeprefix("pyflink.").rpartition(".tests.")
+    return f"{package}.{name}".replace(".", "__") if tests else None

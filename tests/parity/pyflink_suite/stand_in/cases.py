@@ -9,6 +9,9 @@ from typing import Any
 
 from penstock.datastream import RuntimeExecutionMode, StreamExecutionEnvironment
 from tests.parity.pyflink_suite.stand_in.bridge import Environment, OutOfReach
+from tests.parity.pyflink_suite.stand_in.java import to_java_data_structure
+
+__all__ = ["to_java_data_structure"]
 
 
 def on_windows() -> bool:

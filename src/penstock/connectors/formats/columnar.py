@@ -121,6 +121,8 @@ class _ColumnarFormat(BulkFormat):
 class ParquetColumnarRowInputFormat(_ColumnarFormat):
     """Rows of Parquet files; a column that a file has not is None, without `row_type` it is all columns.
 
+    Timestamps are read to the microsecond, also those in INT96, which Flink writes.
+
     >>> from penstock.core.types import Types
     >>> ParquetColumnarRowInputFormat(Types.ROW_NAMED(["a"], [Types.INT()])).splittable("x.parquet")
     True

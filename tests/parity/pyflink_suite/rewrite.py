@@ -8,8 +8,8 @@ from pathlib import Path
 PACKAGES = ("common/tests", "datastream/tests", "datastream/connectors/tests", "datastream/formats/tests")
 """Folders of `pyflink` whose tests are run; those of the Table API and of PyFlink's inner workings are not."""
 
-REPLACED = ("pyflink", "avro", "py4j")
-"""Packages that tests import and that have stand-ins."""
+REPLACED = ("pyflink", "avro", "py4j.java_gateway")
+"""Packages and modules that tests import and that have stand-ins."""
 
 TAKE = "from tests.parity.pyflink_suite.stand_in.bridge import take as _take"
 
@@ -42,7 +42,7 @@ _take('pyflink.common', 'Types'),
 
 def _imports(tree: ast.AST) -> list[ast.ImportFrom]:
     nodes = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
-    return [node for node in nodes if (node.module or "").split(".")[0] in REPLACED]
+    return [node for node in nodes if f"{node.module}.".startswith(tuple(f"{name}." for name in REPLACED))]
 
 
 def _taken(node: ast.ImportFrom) -> str:

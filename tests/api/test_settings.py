@@ -290,7 +290,8 @@ def _accepted() -> dict[str, tuple[Callable[[], Any], ...]]:
         ),
         "DataTypes.VARBINARY.length": (lambda: DataTypes.VARBINARY(5),),
         "DataTypes.VARCHAR.length": (lambda: DataTypes.VARCHAR(5),),
-        "DataTypes.nullable": (lambda: DataTypes.INT(nullable=False),),
+        "DataTypes.bridged_to": (lambda: DataTypes.DATE().bridged_to("java.sql.Date"),),
+        "DataTypes.nullable": (lambda: DataTypes.INT(nullable=False), lambda: DataTypes.INT().not_null()),
         "EmbeddedRocksDBStateBackend.set_db_storage_paths": (lambda: rocks.set_db_storage_paths("/a", "/b"),),
         "EmbeddedRocksDBStateBackend.set_number_of_transfer_threads": (
             lambda: rocks.set_number_of_transfer_threads(2),

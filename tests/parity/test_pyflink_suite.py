@@ -21,6 +21,7 @@ from pyflink.common import Configuration, Types, Row
 from pyflink.common.serialization import SimpleStringSchema
 from pyflink.datastream import DataStream
 from pyflink.datastream.formats.json import JsonRowDeserializationSchema
+from pyflink.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
 from pyflink.datastream.functions import (SourceFunction,
                                           JavaFunctionWrapper)
 from pyflink.datastream.tests.test_util import DataStreamTestSinkFunction
@@ -33,6 +34,11 @@ from pyflink.util.java_utils import get_j_env_configuration
 
 class Wrapped(JavaFunctionWrapper):
     pass
+
+
+class SecondsOfValues(TimestampAssigner):
+    def extract_timestamp(self, value, record_timestamp):
+        return value * 1000
 
 
 class Shared(object):
@@ -87,6 +93,19 @@ class Shared(object):
 
     def test_missing_name(self):
         Wrapped(1)
+
+    def test_java_watermarks(self):
+        eventtime = get_gateway().jvm.org.apache.flink.api.common.eventtime
+        generators = get_gateway().jvm.org.apache.flink.streaming.api.functions.python.eventtime
+        supplier = generators.PerElementWatermarkGenerator.getSupplier()
+        strategy = WatermarkStrategy(eventtime.WatermarkStrategy.forGenerator(supplier))
+        self.assertIsInstance(strategy, WatermarkStrategy)
+        self.assertFalse(isinstance(supplier, WatermarkStrategy))
+        timed = self.env.from_collection([1, 3, 2]).assign_timestamps_and_watermarks(
+            strategy.with_timestamp_assigner(SecondsOfValues()))
+        timed.add_sink(self.sink)
+        self.env.execute()
+        self.assertEqual(sorted(self.sink.get_results()), ["1", "2", "3"])
 
     def test_java_graph(self):
         self.env._j_stream_execution_environment.getStreamGraph(True)
@@ -155,6 +174,7 @@ def test_every_case_ends_under_one_heading(outcomes: dict[str, tuple[str, str]])
             "test_imports_inside": ("passed", ""),
             "test_gateway": ("out of reach", "uses the Java gateway"),
             "test_java_input": ("passed", ""),
+            "test_java_watermarks": ("passed", ""),
             "test_java_schema": ("out of reach", "calls hashCode() of a Java schema"),
             "test_java_object": ("out of reach", "uses _j_data_stream, a Java object"),
             "test_java_class": ("out of reach", "uses SourceFunction(), a Java object"),

@@ -51,15 +51,16 @@ def _type_of(found: Any, where: str) -> TypeInformation:
     raise SourceError(f"{where}: there is no type for Arrow's {found}")
 
 
-def in_microseconds(schema: Any) -> Any:
-    """The schema with every timestamp in microseconds, as Python has them.
+def in_microseconds(batch: Any) -> Any:
+    """The batch with every timestamp in microseconds, as Python has them; finer parts are cut off.
 
     Arrow returns a timestamp in nanoseconds as an object of pandas, not as a `datetime`. All timestamps of ORC are in
     nanoseconds to Arrow.
     """
     import pyarrow
 
-    return pyarrow.schema([field.with_type(_microseconds(field.type)) for field in schema])
+    schema = pyarrow.schema([field.with_type(_microseconds(field.type)) for field in batch.schema])
+    return batch if schema.equals(batch.schema) else batch.cast(schema, safe=False)
 
 
 def _microseconds(found: Any) -> Any:

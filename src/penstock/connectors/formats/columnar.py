@@ -99,7 +99,7 @@ class _ColumnarFormat(BulkFormat):
             if extent.first <= begin < extent.stop:
                 for batch in self._batches(file, group, list(renamed)):
                     named = batch.rename_columns(list(renamed.values()))
-                    yield list(map(convert, named.cast(in_microseconds(named.schema), safe=False).to_pylist()))
+                    yield list(map(convert, in_microseconds(named).to_pylist()))
 
     def _columns(self, found: list[str], path: str) -> dict[str, str]:
         """Columns of the file that are wanted, and the names they get."""

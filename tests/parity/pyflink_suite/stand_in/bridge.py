@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from penstock.common import Configuration as _Configuration
+from penstock.common import WatermarkStrategy
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from tests.parity.pyflink_suite.stand_in.java import Gateway, give_java_objects
 from tests.parity.pyflink_suite.stand_in.parquet_files import create_hadoop_configuration, to_java_data_type
@@ -48,10 +49,13 @@ def get_gateway() -> Gateway:
 
 
 class JavaEnvironment:
-    """The Java object of an environment: a way to its configuration, and to nothing else."""
+    """The Java object of an environment: a way to its configuration and to a source of values, and to nothing else."""
 
     def __init__(self, env: StreamExecutionEnvironment) -> None:
         self.env = env
+
+    def fromCollection(self, values: Any, type_info: Any) -> DataStream[Any]:
+        return self.env.from_collection(values, type_info)
 
     def __getattr__(self, name: str) -> Any:
         raise OutOfReach(f"calls {name}() of a Java environment")
@@ -90,36 +94,38 @@ class Configuration(_Configuration):
 
 
 class Environment(StreamExecutionEnvironment):
-    """With a Java object, for tests that reach for it to change a setting."""
+    """With a Java object, for tests that reach for it."""
 
     @property
     def _j_stream_execution_environment(self) -> JavaEnvironment:
         return JavaEnvironment(self)
-
-    def fromCollection(self, values: Any, type_info: Any) -> DataStream[Any]:
-        return self.from_collection(values, type_info)
 
     @staticmethod
     def get_execution_environment(configuration: _Configuration | None = None) -> Environment:
         return Environment(configuration)
 
 
-class _OfJavaStreams(type):
-    def __call__(cls, stream: DataStream[Any]) -> DataStream[Any]:
-        return stream
+class _OfJavaObjects(type):
+    def __call__(cls, stand_in: Any) -> Any:
+        return stand_in
 
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, DataStream)
+        return isinstance(value, cls.__mro__[1])
 
 
-class StreamOfJava(DataStream[Any], metaclass=_OfJavaStreams):
+class StreamOfJava(DataStream[Any], metaclass=_OfJavaObjects):
     """`DataStream`, made of a Java stream: of one of Penstock's, which stands for it."""
+
+
+class StrategyOfJava(WatermarkStrategy, metaclass=_OfJavaObjects):
+    """`WatermarkStrategy`, made of a Java strategy: of one of Penstock's, which stands for it."""
 
 
 _OURS = {
     "Configuration": Configuration,
     "DataStream": StreamOfJava,
     "StreamExecutionEnvironment": Environment,
+    "WatermarkStrategy": StrategyOfJava,
     "_to_java_data_type": to_java_data_type,
     "create_hadoop_configuration": create_hadoop_configuration,
 }

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from penstock.common import Configuration, JobStatus, WatermarkStrategy
+from penstock.common import Configuration, WatermarkStrategy
 from penstock.datastream import SinkFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from tests.kill.processes import below
@@ -80,7 +80,7 @@ def press(
         for number in count() if seconds is None else range(int(seconds / every_s)):
             threading.Event().wait(every_s)
             if not client.get_metrics()["batch_ms"]:
-                assert client.status is JobStatus.RUNNING
+                assert not client.status.is_globally_terminal_state(), client.status
                 continue
             _look(client, figures)
             if batches is not None and len(figures.batch_ms) >= batches:

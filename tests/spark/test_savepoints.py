@@ -136,7 +136,7 @@ def expected() -> Counter[Any]:
 
 
 def after_batches(client: Any, number: int) -> None:
-    while client.batches < number and client.status is JobStatus.RUNNING:
+    while client.batches < number and not client.status.is_globally_terminal_state():
         SystemClock().sleep_ms(20)
 
 

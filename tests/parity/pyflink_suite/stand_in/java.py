@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.common import Row
+from penstock.common import Row, WatermarkStrategy
+from penstock.common.watermark_strategy import Watermark, WatermarkGenerator, WatermarkOutput
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.core.types import TypeInformation
 from tests.parity.pyflink_suite.stand_in import avro_files, parquet_files
@@ -64,11 +65,39 @@ class Schema:
         raise OutOfReach(f"calls {name}() of a Java schema")
 
 
+class EachRecord(WatermarkGenerator):
+    """A watermark after each record, at its timestamp; Penstock drops those that do not advance."""
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        output.emit_watermark(Watermark(event_timestamp))
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        pass
+
+
+class PerElementWatermarkGenerator:
+    """The generator of PyFlink's tests that makes them independent of a clock."""
+
+    @staticmethod
+    def getSupplier() -> type[WatermarkGenerator]:
+        return EachRecord
+
+
+class JavaWatermarkStrategy:
+    """`org.apache.flink.api.common.eventtime.WatermarkStrategy`, for generators."""
+
+    forGenerator = staticmethod(WatermarkStrategy.for_generator)
+
+
+_GENERATORS = "org.apache.flink.streaming.api.functions.python.eventtime"
+
 CLASSES = {
     "java.io.File": str,
     "java.util.ArrayList": ArrayList,
     "java.util.HashMap": HashMap,
+    "org.apache.flink.api.common.eventtime.WatermarkStrategy": JavaWatermarkStrategy,
     "org.apache.flink.connector.testutils.formats.DummyInitializationContext": object,
+    f"{_GENERATORS}.PerElementWatermarkGenerator": PerElementWatermarkGenerator,
     "org.apache.flink.types.Row": JavaRow,
     **avro_files.CLASSES,
     **parquet_files.CLASSES,

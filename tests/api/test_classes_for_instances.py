@@ -39,6 +39,7 @@ from penstock.datastream.window import (
     SessionWindowTimeGapExtractor,
     TumblingEventTimeWindows,
 )
+from penstock.testing import collect, local_job
 
 WINDOWS = TumblingEventTimeWindows.of(Time.seconds(1))
 Streams = tuple[StreamExecutionEnvironment, Any, Any]
@@ -114,4 +115,8 @@ def test_a_class_for_an_instance_is_refused_with_what_to_write(name: str) -> Non
 @pytest.mark.parametrize("make", [str, float, frozenset])
 def test_other_classes_are_functions(make: Any) -> None:
     """P6: a class whose instances are records makes them."""
-    StreamExecutionEnvironment().from_collection([1]).map(make)
+    env = StreamExecutionEnvironment()
+    collect(env.from_collection(["1"]).map(make), "made")
+    job = local_job(env)
+    job.run()
+    assert job.results["made"] == [make("1")]

@@ -389,7 +389,7 @@ class Transactions(TwoPhaseCommitSinkFunction):
     def begin_transaction(self) -> dict[str, Any]:
         return {"values": [], "window": TimeWindow(0, 1)}
 
-    def invoke(self, transaction: Any, value: Any, context: Any) -> None:
+    def invoke(self, transaction: Any, value: Any, context: Any) -> None:  # type: ignore[override]
         transaction["values"].append(value)
 
     def pre_commit(self, transaction: Any) -> None:
@@ -483,7 +483,8 @@ class _Line(MapFunction):
 def _timed(env: Any, events: list[Event], strategy: Any, uid: str) -> DataStream[Event]:
     stamped = strategy.with_timestamp_assigner(lambda event, _: event.ts)
     timed = env.from_collection(events).uid(uid).assign_timestamps_and_watermarks(stamped).uid(f"{uid} time")
-    return timed.set_parallelism(1)  # type: ignore[no-any-return] - one subtask, so that the order of a key is fixed
+    # one subtask, so that the order of a key is fixed
+    return timed.set_parallelism(1)  # type: ignore[no-any-return]
 
 
 Found = Iterator[tuple[str, DataStream[Any]]]

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
+from penstock.pickled import stable
+
 __all__ = ["Row", "RowKind", "copy_row", "row_of", "rows_of"]
 
 
@@ -16,6 +18,9 @@ class RowKind(Enum):
     UPDATE_BEFORE = 1
     UPDATE_AFTER = 2
     DELETE = 3
+
+    def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
+        return _row_kind, (self.value,)
 
     def __str__(self) -> str:
         return {"INSERT": "+I", "UPDATE_BEFORE": "-U", "UPDATE_AFTER": "+U", "DELETE": "-D"}[self.name]
@@ -143,6 +148,7 @@ def _set(row: Row, fields: list[str] | None, values: list[Any]) -> None:
 _put_fields, _put_values, _put_kind = (Row.__dict__[name].__set__ for name in ("_fields", "_values", "_row_kind"))
 
 
+@stable("create_row")
 def _create_row(fields: Sequence[str] | None, values: Sequence[Any], kind: RowKind) -> Row:
     row = row_of(None if fields is None else list(fields), values)
     if kind is not RowKind.INSERT:
@@ -159,6 +165,7 @@ def row_of(fields: list[str] | None, values: Iterable[Any]) -> Row:
     return row
 
 
+@stable("rows_of")
 def rows_of(fields: list[str] | None, contents: Iterable[list[Any]]) -> list[Row]:
     """Rows of the same names; the lists of their values become theirs."""
     new, put_fields, put_values, put_kind, kind = Row.__new__, _put_fields, _put_values, _put_kind, RowKind.INSERT
@@ -170,6 +177,11 @@ def rows_of(fields: list[str] | None, contents: Iterable[list[Any]]) -> list[Row
         put_kind(row, kind)
         rows.append(row)
     return rows
+
+
+@stable("row_kind")
+def _row_kind(value: int) -> RowKind:
+    return RowKind(value)
 
 
 def copy_row(row: Row) -> Row:

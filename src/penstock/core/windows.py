@@ -9,6 +9,7 @@ from typing import Any
 from penstock.core.functions import RuntimeContext
 from penstock.core.subscript import Subscriptable
 from penstock.core.time import MAX_TIMESTAMP, Span, duration_of, is_span
+from penstock.pickled import stable
 
 __all__ = ["CountWindow", "GlobalWindow", "MergingWindowAssigner", "TimeWindow", "Window", "WindowAssigner", "span_ms"]
 
@@ -80,7 +81,7 @@ class TimeWindow(Window):
         return hash((self.start, self.end))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (TimeWindow, (self.start, self.end))
+        return (_time_window, (self.start, self.end))
 
     def __repr__(self) -> str:
         return f"TimeWindow(start={self.start}, end={self.end})"
@@ -104,7 +105,7 @@ class CountWindow(Window):
         return hash(self.id)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (CountWindow, (self.id,))
+        return (_count_window, (self.id,))
 
     def __repr__(self) -> str:
         return f"CountWindow(id={self.id})"
@@ -130,6 +131,21 @@ class GlobalWindow(Window):
 
     def __repr__(self) -> str:
         return "GlobalWindow"
+
+
+@stable("time_window")
+def _time_window(start: int, end: int) -> TimeWindow:
+    window = _new(TimeWindow)
+    window.start, window.end = start, end
+    return window
+
+
+@stable("count_window")
+def _count_window(id: int) -> CountWindow:
+    return CountWindow(id)
+
+
+_new = object.__new__
 
 
 class WindowAssigner(Subscriptable, ABC):

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from penstock.core.row import Row, RowKind, rows_of
+from penstock.pickled import resolve, stable, stable_name
 from penstock.runtime.shapes import tuple_maker
 
 __all__ = ["packed"]
@@ -38,7 +39,7 @@ def packed(values: list[Any]) -> Any:
     if cls is Row:
         return _packed_rows(values)
     if _is_plain_named_tuple(cls) and set(map(type, values)) == {cls}:
-        return _Packed(_tuples_by_name, cls, cls._fields, list(map(tuple, values)))  # type: ignore[attr-defined]
+        return _Packed(_tuples_by_name, stable_name(cls) or cls, cls._fields, list(map(tuple, values)))  # type: ignore[attr-defined]
     return values
 
 
@@ -52,8 +53,10 @@ def _packed_rows(rows: list[Any]) -> Any:
     return _Packed(rows_of, fields, [row._values for row in rows])
 
 
-def _tuples_by_name(cls: type, names: tuple[str, ...], contents: Sequence[tuple[Any, ...]]) -> list[Any]:
-    return list(map(tuple_maker(cls, names), contents))
+@stable("tuples_by_name")
+def _tuples_by_name(cls: type | str, names: tuple[str, ...], contents: Sequence[tuple[Any, ...]]) -> list[Any]:
+    found = resolve(cls) if isinstance(cls, str) else cls
+    return list(map(tuple_maker(found, names), contents))
 
 
 @lru_cache(256)

@@ -16,6 +16,7 @@ from typing import Any
 
 from penstock.core.errors import PenstockError, RecordError, StateError
 from penstock.core.row import Row, copy_row
+from penstock.pickled import stable
 from penstock.runtime.local_classes import dumps_local
 from penstock.runtime.shapes import DICT_FIELDS, SELF_TOLD, dumps_by_name, refitted
 
@@ -39,6 +40,7 @@ IMMUTABLE: frozenset[type] = frozenset(
 )
 
 
+@stable("Encoded")
 class Encoded(bytes):
     """A mutable value in its encoded form; decoded anew each time it is read."""
 

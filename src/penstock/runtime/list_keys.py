@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.core.errors import KeyTypeError
 from penstock.core.row import Row
+from penstock.pickled import stable
 from penstock.runtime.codec import dumps, loads
 
 __all__ = ["ListKey", "hashable", "shown"]
@@ -65,6 +66,7 @@ def hashable(key: Any) -> Any:
     return key
 
 
+@stable("list_key")
 def _restored(data: bytes) -> Any:
     """A pickled stand-in: the list is kept, and its form made anew, so that no form is ever on disk."""
     return hashable(loads(data))

@@ -17,6 +17,7 @@ from typing import Any
 
 from penstock.core.errors import StateError
 from penstock.core.job import JobPlan
+from penstock.pickled import stable
 from penstock.runtime.reachable import importable, unimportable_classes
 from penstock.runtime.shapes import RecordPickler
 
@@ -79,6 +80,7 @@ def _roster() -> _Roster:
     return _current.get() or _latest
 
 
+@stable("local_class")
 def local_class(module: str, qualname: str, number: int, definition: bytes | None = None) -> type:
     """Called by unpickling: the class of the running job that was written so."""
     roster = _roster()

@@ -19,6 +19,7 @@ from operator import attrgetter, itemgetter, methodcaller
 from typing import Any, Generic, Protocol
 
 from penstock.core.errors import StateError
+from penstock.pickled import record, remade, stable, stable_name
 
 __all__ = [
     "DICT_FIELDS",
@@ -123,7 +124,9 @@ def _reducer(cls: type) -> _Reducer:
         return dispatch_table[cls]
     if issubclass(cls, type):
         return _global_name  # a class whose class is not `type` itself
-    names = field_names(cls)
+    names, name = field_names(cls), stable_name(cls)
+    if name is not None:
+        return _own_reducer(name, cls) if names is None else _own_record_reducer(name, names)
     if names is None:
         return _by_itself
     if issubclass(cls, tuple):
@@ -134,6 +137,34 @@ def _reducer(cls: type) -> _Reducer:
 def _global_name(cls: Any) -> str:
     name: str = cls.__qualname__
     return name
+
+
+def _own_reducer(name: str, cls: type) -> _Reducer:
+    """For a class of Penstock's that pickle writes in its own way: the same, but with the stable name of the class."""
+
+    def reduce(one: Any) -> Any:
+        reduced = _by_itself(one)
+        if isinstance(reduced, str):
+            return reduced
+        make, args, *rest = reduced
+        if make is cls:
+            return remade, (name, False, *args), *rest
+        if make is __newobj__ and args[0] is cls:
+            return remade, (name, True, *args[1:]), *rest
+        return reduced
+
+    # a class that has such a method of its own names stable functions in it
+    return _by_itself if {"__reduce__", "__reduce_ex__"} & cls.__dict__.keys() else reduce
+
+
+def _own_record_reducer(name: str, names: tuple[str, ...]) -> _Reducer:
+    """For a named tuple or dataclass of Penstock's."""
+    fields, values = " ".join(names), _several(attrgetter, names)
+
+    def reduce(one: Any) -> tuple[Any, ...]:
+        return record, (name, fields, values(one))
+
+    return reduce
 
 
 def _tuple_reducer(shape: _Shape) -> _Reducer:
@@ -230,7 +261,7 @@ class _DictFields(dict[type, frozenset[str] | None]):
     def __missing__(self, cls: type) -> frozenset[str] | None:
         if len(self) >= _MOST_CLASSES:
             self.clear()
-        names = None if issubclass(cls, tuple) else field_names(cls)
+        names = None if issubclass(cls, tuple) or stable_name(cls) is not None else field_names(cls)
         self[cls] = found = frozenset(names) if names and cls.__dictoffset__ and not _slots(cls) else None
         return found
 
@@ -269,6 +300,7 @@ def refitted(data: bytes) -> Any:
 # -- reading --------------------------------------------------------------------------------------
 
 
+@stable("reader")
 @lru_cache(_MOST_CLASSES)
 def reader(cls: type, fields: str) -> Callable[..., Any]:
     """What makes (a named tuple) or fills (another record) instances of a class that were written with these fields."""

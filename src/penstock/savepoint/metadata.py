@@ -26,10 +26,11 @@ __all__ = [
     "versions",
 ]
 
-FORMAT = 2
+FORMAT = 3
 """Raised when a reader of the version before could no longer understand what is written.
 
 Format 1 had no checksum of the metadata, and wrote dataclasses and named tuples without the names of their fields.
+Format 2 named Penstock's classes by their modules, and not by `penstock.pickled`.
 """
 
 _SIGN = "penstock savepoint"
@@ -179,7 +180,7 @@ class Metadata:
             raise SavepointError(f"{where} is not a savepoint of Penstock: it is a {sign!r}")
         if checked != (found != 1):
             raise _damaged(where, "its checksum is missing" if not checked else f"its format is {found!r}")
-        if found not in (1, FORMAT):
+        if found not in (1, 2, FORMAT):
             wrote = data.get("versions", {}).get("penstock")
             raise SavepointError(
                 f"{where} has savepoint format {found} (written by Penstock {wrote}); this version of Penstock, "

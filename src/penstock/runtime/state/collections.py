@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.core.errors import KeyTypeError
+from penstock.pickled import stable
 from penstock.runtime.codec import Encoded, decode, dumps, loads
 from penstock.runtime.keyhash import stable_hash
 from penstock.runtime.state.space import StateSpace
@@ -28,6 +29,7 @@ def item_size(item: Any) -> int:
     return 16 + sum(map(item_size, item)) if type(item) is tuple else 24
 
 
+@stable("SegmentList")
 class SegmentList:
     """A long list: full segments in blobs of their own, the tail in the page.
 
@@ -100,6 +102,7 @@ def _bucket(key: Any, width: int) -> int:
         return 0
 
 
+@stable("BucketMap")
 class BucketMap:
     """A large map: entries in buckets by hash, each a blob of its own."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Any, cast
 
+from penstock.pickled import stable
 from penstock.runtime.codec import dumps
 from penstock.runtime.state.collections import SEGMENT_BYTES, item_size
 from penstock.runtime.state.space import StateSpace
@@ -109,6 +110,7 @@ def _spill(space: StateSpace, buffer: Buffer) -> None:
     del entries[:cut]
 
 
+@stable("Runs")
 class Runs:
     """Segments in order of time: `places` are their earliest timestamps and numbers, `last` is the last timestamp.
 

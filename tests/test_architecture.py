@@ -15,21 +15,24 @@ FACADES = frozenset({"common", "datastream", "cep", "metrics", "table"})
 # room -> rooms it may import besides itself and `_version`, which is a leaf open to all
 ROOMS: dict[str, frozenset[str]] = {
     "core": frozenset(),
+    "jobs": frozenset({"core", "savepoint"}),
     "graph": frozenset({"core"}),
     "connectors": frozenset({"core"}),
-    "api": frozenset({"core", "graph", "connectors"}),
+    "api": frozenset({"core", "graph", "connectors", "jobs"}),
     "plan": frozenset({"core", "graph"}),
     "runtime": frozenset({"core"}),
     "savepoint": frozenset({"core", "runtime"}),
     "state": frozenset({"core", "runtime", "savepoint"}),
-    "spark": frozenset({"core", "connectors", "plan", "runtime", "savepoint"}),
+    "spark": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "jobs"}),
     "testing": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "api"}),
-    "cli": frozenset({"api"}),
-    "launch": frozenset({"core", "graph", "connectors", "api", "plan", "runtime", "savepoint", "spark", "testing"}),
+    "cli": frozenset({"api", "jobs"}),
+    "launch": frozenset(
+        {"core", "graph", "connectors", "api", "plan", "runtime", "savepoint", "jobs", "spark", "testing"}
+    ),
     "demo": FACADES,  # a user's program that ships with the package
     "_version": frozenset(),
     "__init__": frozenset(),
-    **{facade: frozenset({"core", "connectors", "api"}) for facade in FACADES},
+    **{facade: frozenset({"core", "connectors", "jobs", "api"}) for facade in FACADES},
 }
 
 # room -> packages from outside; a room that is not named here uses the standard library only

@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from penstock.core.attendant import attend, dismiss
 from penstock.core.checkpointing import CheckpointingMode
-from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.compat import warn_about_settings, warn_once
 from penstock.core.config import Configuration
@@ -27,11 +25,13 @@ from penstock.core.own_settings import check_own_settings, check_source_settings
 from penstock.core.poison import PoisonPolicy, poison_policy
 from penstock.core.recovery import ACCEPT_CHANGED, SAVEPOINT_PATH, Recovery
 from penstock.core.specs import SourceSpec
-from penstock.core.starting_job import StartingJob
 from penstock.core.types import TypeInformation
 from penstock.graph.plan_json import plan_json
 from penstock.graph.planned import PlannedGraphs
 from penstock.graph.stream_graph import StreamGraph
+from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
+from penstock.jobs.registration import attend, dismiss
+from penstock.jobs.starting_job import StartingJob
 from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
 from penstock.plan.guarantees import MODE as CHECKPOINT_MODE
 from penstock.plan.guarantees import guarantee_lines, guarantees_text
@@ -358,7 +358,7 @@ def ask_job(checkpoint: str, path: str, ends: bool, drain: bool, timeout_s: int 
 
     Without a time-out, waits for as long as the job lives.
     """
-    from penstock.savepoint.requests import Request, ask
+    from penstock.jobs.savepoint_requests import Request, ask
 
     whole = os.path.abspath(path) if path and "://" not in path else path  # the job may have been started elsewhere
     request = Request(whole, ends, drain)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from penstock.core.attendant import _ATTENDANTS, attend
-from penstock.core.client import JobClient, JobStatus
 from penstock.core.clock import SystemClock
-from penstock.core.running_jobs import announcements, find_job
+from penstock.jobs.client import JobClient, JobStatus
+from penstock.jobs.listing import announcements, find_job
+from penstock.jobs.registration import _ATTENDANTS, attend
 from tests.cli.kit import penstock
-from tests.core.test_running_jobs import Client
+from tests.jobs.test_running_jobs import Client
 
 
 @pytest.fixture(autouse=True)

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from penstock.common import Types
-from penstock.core.attendant import attend
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from penstock.jobs.registration import attend
 from penstock.state import StateEditor
 from penstock.testing import collect, local_job
 from tests.cli.kit import penstock
-from tests.core.test_running_jobs import Client
+from tests.jobs.test_running_jobs import Client
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ import pytest
 
 from penstock.core.errors import SavepointError
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.jobs.savepoint_requests import Request
 from penstock.savepoint.folder import METADATA, Savepoint
-from penstock.savepoint.requests import Request
 from penstock.savepoint.sums import sealed, unsealed
 from penstock.state import open_state
 from penstock.testing import collect, local_job

@@ -16,7 +16,7 @@ import click
 
 from penstock._version import __version__
 from penstock.api.errors import PenstockError
-from penstock.api.running_jobs import jobs_folder
+from penstock.jobs.listing import jobs_folder
 
 __all__ = ["doctor"]
 

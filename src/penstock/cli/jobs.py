@@ -11,8 +11,9 @@ import click
 
 from penstock.api.clock import SystemClock
 from penstock.api.errors import JobNotFoundError
-from penstock.api.running_jobs import Mailbox, RunningJob, announcements, find_job
 from penstock.cli.say import fail, table
+from penstock.jobs.control_channel import Mailbox
+from penstock.jobs.listing import RunningJob, announcements, find_job
 
 __all__ = ["ask", "cancel", "checkpoint_of", "job_argument", "list_jobs"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from penstock.core.clock import Clock
 from penstock.core.errors import JobFailedError
-from penstock.savepoint.requests import REQUESTS, Request, answer_name, request_name
+from penstock.jobs.savepoint_requests import REQUESTS, Request, answer_name, request_name
 from penstock.savepoint.sums import sealed
 from penstock.spark.checkpoint import Checkpoint
 

@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 from penstock.core.clock import Clock
 from penstock.core.errors import SavepointError
 from penstock.core.job import JobPlan
+from penstock.jobs.savepoint_requests import Request
 from penstock.savepoint.describe import notes_of
 from penstock.savepoint.folder import Moment
-from penstock.savepoint.requests import Request
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.failures import translate
 from penstock.spark.frames import frame_vertices

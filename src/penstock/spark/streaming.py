@@ -17,23 +17,24 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.core.attendant import dismiss
 from penstock.core.checkpointed import checkpointed_function
-from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
 from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError, SavepointError, SparkDiedError
-from penstock.core.futures import CompletableFuture
 from penstock.core.job import JobPlan
 from penstock.core.recovery import SAVEPOINT_DIR, Recovery
-from penstock.core.restart import RestartStrategy, restart_strategy
 from penstock.core.scratch import scratch_folder
+from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
+from penstock.jobs.futures import CompletableFuture
+from penstock.jobs.job_thread import JobThread
+from penstock.jobs.registration import dismiss
+from penstock.jobs.restart import RestartStrategy, restart_strategy
+from penstock.jobs.savepoint_requests import Request
 from penstock.runtime.admission import admission, read_by
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.state.page import NO_TIMER
-from penstock.savepoint.requests import Request
 from penstock.spark.bundle import make_bundle
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.damage import check_state
@@ -42,7 +43,6 @@ from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.frames import frame_vertices, union_stream_frames
 from penstock.spark.frozen_frames import freeze_frames
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
-from penstock.spark.job_thread import JobThread
 from penstock.spark.kept_events import sweep_events
 from penstock.spark.processor import StageProcessor
 from penstock.spark.rows import SCHEMA, from_arrow

@@ -16,9 +16,10 @@ from click.testing import CliRunner
 from penstock.cli.command import main
 from penstock.core.clock import SystemClock
 from penstock.core.errors import SavepointError
-from penstock.core.running_jobs import RunningJob, announce, process_mark
+from penstock.core.processes import process_mark
+from penstock.jobs.listing import RunningJob, announce
+from penstock.jobs.savepoint_requests import REQUESTS, Request, answer_name, ask
 from penstock.savepoint.files import Folder
-from penstock.savepoint.requests import REQUESTS, Request, answer_name, ask
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from penstock.spark.job_thread import JobThread
+from penstock.jobs.job_thread import JobThread
 
 
 class _Job:

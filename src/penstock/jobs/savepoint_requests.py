@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock.core.clock import SystemClock
 from penstock.core.errors import JobNotFoundError, SavepointError
-from penstock.core.running_jobs import find_job
+from penstock.jobs.listing import find_job
 from penstock.savepoint.files import Folder
 from penstock.savepoint.sums import sealed, unsealed
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.core.client import JobClient, JobExecutionResult, JobStatus
+from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
 
 __all__ = ["StartingJob"]
 

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from penstock.core.errors import SavepointError
-from penstock.core.futures import CompletableFuture
+from penstock.jobs.futures import CompletableFuture
 
 __all__ = ["JobClient", "JobExecutionResult", "JobID", "JobStatus"]
 

@@ -15,9 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from penstock.core.client import JobClient
-from penstock.core.mailbox import Mailbox, Request
-from penstock.core.running_jobs import (
+from penstock.core.processes import process_mark
+from penstock.jobs.client import JobClient
+from penstock.jobs.control_channel import Mailbox, Request
+from penstock.jobs.listing import (
     MAILBOXES,
     RunningJob,
     announce,
@@ -25,7 +26,6 @@ from penstock.core.running_jobs import (
     forget_dead,
     jobs_folder,
     local_path,
-    process_mark,
     withdraw,
 )
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from penstock.common import Configuration, RestartStrategies, RestartStrategyConfiguration
 from penstock.core.errors import ConfigurationError
-from penstock.core.restart import (
+from penstock.datastream import StreamExecutionEnvironment
+from penstock.jobs.restart import (
     ExponentialDelay,
     FailureRate,
     FixedDelay,
@@ -17,7 +18,6 @@ from penstock.core.restart import (
     RestartStrategy,
     restart_strategy,
 )
-from penstock.datastream import StreamExecutionEnvironment
 
 MOMENTS = st.lists(st.integers(0, 400), max_size=40).map(lambda gaps: [sum(gaps[: i + 1]) for i in range(len(gaps))])
 

@@ -13,20 +13,20 @@ from typing import Any
 
 import pytest
 
-from penstock.core.attendant import _ATTENDANTS, attend, dismiss
-from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.errors import JobNotFoundError
-from penstock.core.mailbox import Mailbox
-from penstock.core.running_jobs import (
+from penstock.core.processes import process_mark
+from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
+from penstock.jobs.control_channel import Mailbox
+from penstock.jobs.listing import (
     RunningJob,
     announce,
     announcements,
     find_job,
     jobs_folder,
-    process_mark,
     withdraw,
 )
-from penstock.core.starting_job import StartingJob
+from penstock.jobs.registration import _ATTENDANTS, attend, dismiss
+from penstock.jobs.starting_job import StartingJob
 
 
 @pytest.fixture(autouse=True)
@@ -263,8 +263,8 @@ def test_a_list_that_cannot_be_written_is_told_and_the_job_runs(
 def test_a_program_that_leaves_its_job_leaves_no_entry(tmp_path: Path) -> None:
     """A daemon thread does not see the end of the process; the entry must go all the same."""
     script = (
-        "from tests.core.test_running_jobs import Client\n"
-        "from penstock.core.attendant import attend\n"
+        "from tests.jobs.test_running_jobs import Client\n"
+        "from penstock.jobs.registration import attend\n"
         "attend(Client(), 'left', 'streaming', '', 0)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, cwd=Path(__file__).parents[2])

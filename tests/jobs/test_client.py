@@ -7,8 +7,8 @@ import threading
 from typing import Any
 
 from penstock.common import Configuration, JobStatus
-from penstock.core.client import JobExecutionResult
 from penstock.datastream import StreamExecutionEnvironment
+from penstock.jobs.client import JobExecutionResult
 
 RESULT = JobExecutionResult("words", "5f1a", 1200, 3, 1, {"subtasks": [{"name": "x" * 1_000}] * 100}, {"seen": 7})
 

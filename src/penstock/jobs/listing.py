@@ -1,6 +1,6 @@
 """Which jobs run: each has a file in a folder of its user, and one beside its checkpoint.
 
-Whoever wants something of a running job finds it here and writes to its mailbox (`core/mailbox.py`).
+Whoever wants something of a running job finds it here and writes to its mailbox (`jobs/control_channel.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 from penstock.core.errors import JobNotFoundError
+from penstock.core.processes import runs
 from penstock.core.whole_files import write_whole
 
 __all__ = [
@@ -27,8 +28,6 @@ __all__ = [
     "forget_dead",
     "jobs_folder",
     "local_path",
-    "process_mark",
-    "runs",
     "withdraw",
 ]
 
@@ -40,6 +39,7 @@ MAILBOXES = "penstock/mailbox"
 class RunningJob:
     """A job as other processes see it. `mark` tells its process from a later one with the same number.
 
+    >>> from penstock.core.processes import process_mark
     >>> job = RunningJob("5f1a", "words", os.getpid(), process_mark(os.getpid()), socket.gethostname())
     >>> job.alive
     True
@@ -87,29 +87,6 @@ def _home() -> Path:
         return Path.home() / ".local" / "state"
     except RuntimeError:
         return Path(tempfile.gettempdir()) / f"state-{os.getuid()}"
-
-
-def process_mark(pid: int) -> str:
-    """When the process began, as the system counts it; empty where that cannot be asked."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
-def runs(pid: int, mark: str) -> bool:
-    """Whether the process with this number runs and is the one that began at this mark."""
-    return _exists(pid) and process_mark(pid) == mark
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def local_path(location: str) -> Path | None:

@@ -30,7 +30,7 @@ from penstock.graph.plan_json import plan_json
 from penstock.graph.planned import PlannedGraphs
 from penstock.graph.stream_graph import StreamGraph
 from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
-from penstock.jobs.registration import attend, dismiss
+from penstock.jobs.registration import register, unregister
 from penstock.jobs.starting_job import StartingJob
 from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
 from penstock.plan.guarantees import MODE as CHECKPOINT_MODE
@@ -46,7 +46,6 @@ __all__ = [
     "WATCHERS",
     "PlannedOnly",
     "append_to_table",
-    "ask_job",
     "base_configuration",
     "checkpoint_to_savepoint",
     "choose_host",
@@ -241,16 +240,16 @@ def _start_local(plan: JobPlan, conf: Configuration) -> JobClient:
 def _start_listed(plan: JobPlan, conf: Configuration, host: str) -> JobClient:
     """Start a job that is listed, and can be canceled, from the first moment on: Spark takes seconds to start."""
     starting = StartingJob(uuid.uuid4().hex)
-    attendant = attend(starting, plan.name, host, "", SystemClock().now_ms())
+    registration = register(starting, plan.name, host, "", SystemClock().now_ms())
     try:
         client = _start(plan, conf, host, starting.job_id)
     except BaseException:
         starting.failed()
-        dismiss(starting)
+        unregister(starting)
         raise
     checkpoint = conf.get_string(CHECKPOINT_DIR, "") if host == "streaming" else ""
-    if attendant is not None and checkpoint:
-        attendant.settle(checkpoint)
+    if registration is not None and checkpoint:
+        registration.add_checkpoint(checkpoint)
     starting.become(client)
     return client
 
@@ -351,22 +350,6 @@ def append_to_table(table: str, paths: Sequence[str]) -> None:
     from penstock.spark.tables import append_parquet
 
     append_parquet(spark_session(base_configuration(), 1), table, paths)
-
-
-def ask_job(checkpoint: str, path: str, ends: bool, drain: bool, timeout_s: int | None) -> str:
-    """Ask the job that runs on a checkpoint for a savepoint, or to end; the savepoint's path, if there is one.
-
-    Without a time-out, waits for as long as the job lives.
-    """
-    from penstock.jobs.savepoint_requests import Request, ask
-
-    whole = os.path.abspath(path) if path and "://" not in path else path  # the job may have been started elsewhere
-    request = Request(whole, ends, drain)
-    limit_ms = None if timeout_s is None else timeout_s * 1000
-    return ask(checkpoint, request, SystemClock(), _ANSWER_MS, _FINISH_MS, limit_ms)
-
-
-_ANSWER_MS, _FINISH_MS = 60_000, 600_000
 
 
 def checkpoint_to_savepoint(checkpoint: str, path: str) -> Savepoint:

@@ -17,9 +17,15 @@ from penstock.cli.command import main
 from penstock.core.clock import SystemClock
 from penstock.core.errors import SavepointError
 from penstock.core.processes import process_mark
-from penstock.jobs.listing import RunningJob, announce
-from penstock.jobs.savepoint_requests import REQUESTS, Request, answer_name, ask
+from penstock.jobs.control_channel import REQUESTS, checkpoint_channel
+from penstock.jobs.listing import RunningJob, write_entry
+from penstock.jobs.savepoint_requests import SavepointRequest, Waits, ask_for_savepoint
 from penstock.savepoint.files import Folder
+
+
+def answer_name(ident: str) -> str:
+    """Where the answer of a job lies, on disk: a format that other versions read too."""
+    return f"{REQUESTS}/{ident}.answer.json"
 
 
 @pytest.fixture
@@ -28,7 +34,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return tmp_path / "ckpt"
 
 
-def answering(checkpoint: Path, answer: Callable[[Request], dict[str, Any]]) -> threading.Thread:
+def answering(checkpoint: Path, answer: Callable[[SavepointRequest], dict[str, Any]]) -> threading.Thread:
     """Stands for a job: takes one request and answers it."""
 
     def job() -> None:
@@ -36,7 +42,7 @@ def answering(checkpoint: Path, answer: Callable[[Request], dict[str, Any]]) -> 
         while not (names := [n for n in folder.names(REQUESTS) if n.endswith(".json") and "answer" not in n]):
             SystemClock().sleep_ms(5)
         ident = names[0].removesuffix(".json")
-        request = Request.decode(folder.read_bytes(f"{REQUESTS}/{names[0]}"))
+        request = SavepointRequest.of(checkpoint_channel(folder).take()[0])
         folder.write(answer_name(ident), json.dumps({"done": False}))
         SystemClock().sleep_ms(50)
         folder.write(answer_name(ident), json.dumps({"done": True, **answer(request)}))
@@ -57,13 +63,13 @@ def test_a_savepoint_is_asked_for_on_the_command_line(checkpoint: Path, tmp_path
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ([], Request("", True, False)),
-        (["--savepoint", "/s/one"], Request("/s/one", True, False)),
-        (["--savepoint", "/s/one", "--drain"], Request("/s/one", True, True)),
+        ([], SavepointRequest("", True, False)),
+        (["--savepoint", "/s/one"], SavepointRequest("/s/one", True, False)),
+        (["--savepoint", "/s/one", "--drain"], SavepointRequest("/s/one", True, True)),
     ],
 )
-def test_a_job_is_stopped_on_the_command_line(checkpoint: Path, options: list[str], expected: Request) -> None:
-    seen: list[Request] = []
+def test_a_job_is_stopped_on_the_command_line(checkpoint: Path, options: list[str], expected: SavepointRequest) -> None:
+    seen: list[SavepointRequest] = []
     job = answering(checkpoint, lambda request: seen.append(request) or {"path": request.path})  # type: ignore[func-returns-value]
     result = CliRunner().invoke(main, ["stop", str(checkpoint), *options])
     job.join()
@@ -88,13 +94,13 @@ def test_a_folder_that_is_no_checkpoint(tmp_path: Path) -> None:
 
 def test_a_job_that_does_not_run(checkpoint: Path) -> None:
     with pytest.raises(SavepointError, match=r"ckpt: no job answers: none seems to run on it after 0 s"):
-        ask(str(checkpoint), Request("/s"), SystemClock(), 10, 10)
+        ask_for_savepoint(str(checkpoint), SavepointRequest("/s"), Waits(10, 10))
     assert Folder(str(checkpoint)).names(REQUESTS) == []
 
 
 def listed(checkpoint: Path, pid: int, mark: str, machine: str) -> RunningJob:
     job = RunningJob("c0ffee", "words", pid, mark, machine, checkpoint=str(checkpoint))
-    announce(job)
+    write_entry(job)
     return job
 
 
@@ -135,7 +141,7 @@ def test_a_job_that_lives_is_waited_for_however_slow_it_is(checkpoint: Path) -> 
         folder.write(answer_name(name.removesuffix(".json")), json.dumps({"done": True, "path": "/s"}))
 
     clock = Clock(18_000, begin)
-    assert ask(str(checkpoint), Request("/s"), clock, 1_000, 1_000) == "/s"
+    assert ask_for_savepoint(str(checkpoint), SavepointRequest("/s"), Waits(1_000, 1_000), clock) == "/s"
     assert clock.now_ms() >= 7_200_000
 
 
@@ -145,7 +151,7 @@ def test_a_job_that_lives_is_waited_for_no_longer_than_one_is_told_to(checkpoint
     listed(checkpoint, os.getpid(), process_mark(os.getpid()), socket.gethostname())
     text = r"the job has not done what was asked of it, which it may still do, after 2.5 s"
     with pytest.raises(SavepointError, match=text):
-        ask(str(checkpoint), Request("/s"), Clock(0, str), 1_000, 1_000, 2_500)
+        ask_for_savepoint(str(checkpoint), SavepointRequest("/s"), Waits(1_000, 1_000, 2_500), Clock(0, str))
 
 
 @pytest.mark.usefixtures("_own_list")
@@ -154,7 +160,7 @@ def test_a_job_that_died_or_is_not_seen_is_given_up(checkpoint: Path, machine: s
     """F4: the number of its process belongs to another one now, or nothing is known of its machine."""
     listed(checkpoint, os.getpid(), "another beginning", machine or socket.gethostname())
     with pytest.raises(SavepointError, match="none seems to run on it after 1 s"):
-        ask(str(checkpoint), Request("/s"), Clock(0, str), 1_000, 1_000)
+        ask_for_savepoint(str(checkpoint), SavepointRequest("/s"), Waits(1_000, 1_000), Clock(0, str))
 
 
 JOB = """

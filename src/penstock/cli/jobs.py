@@ -12,8 +12,8 @@ import click
 from penstock.api.clock import SystemClock
 from penstock.api.errors import JobNotFoundError
 from penstock.cli.say import fail, table
-from penstock.jobs.control_channel import Mailbox
-from penstock.jobs.listing import RunningJob, announcements, find_job
+from penstock.jobs.control_channel import LocalChannel, Request
+from penstock.jobs.listing import RunningJob, find_job, running_jobs
 
 __all__ = ["ask", "cancel", "checkpoint_of", "job_argument", "list_jobs"]
 
@@ -22,7 +22,7 @@ _LOOK_MS = 100
 
 def _names(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """Completions: names and ids of running jobs."""
-    known = [text for job in announcements() for text in (job.name, job.short_id)]
+    known = [text for job in running_jobs() for text in (job.name, job.short_id)]
     return [text for text in known if text.startswith(typed)]
 
 
@@ -43,7 +43,7 @@ def list_jobs(as_json: bool) -> None:
       penstock list
       penstock list --json
     """
-    jobs = announcements()
+    jobs = running_jobs()
     if as_json:
         click.echo(json.dumps([asdict(job) for job in jobs], indent=2))
     elif not jobs:
@@ -126,22 +126,30 @@ def ask(job: RunningJob, action: str, timeout_s: float, **arguments: Any) -> dic
 
     A job that ended meanwhile without an answer answers `{}`.
     """
-    mailbox, clock = Mailbox(job.mailbox), SystemClock()
+    channel = LocalChannel(job.mailbox)
     try:
-        request = mailbox.ask(action, **arguments)
+        request = channel.ask(action, **arguments)
+        answer = _await_answer(job, channel, request, timeout_s)
     except OSError as error:
         fail(f"'{job.name}' cannot be reached through {job.mailbox}: {error}")
+    except ValueError as error:
+        fail(f"'{job.name}': {error}")
+    if "error" in answer:
+        fail(f"'{job.name}': {answer['error']}")
+    return answer
+
+
+def _await_answer(job: RunningJob, channel: LocalChannel, request: Request, timeout_s: float) -> dict[str, Any]:
+    clock = SystemClock()
     deadline_ms = clock.now_ms() + timeout_s * 1000
-    while (answer := mailbox.answer(request)) is None:
+    while (answer := channel.answer(request)) is None:
         if not _listed(job):
-            answer = mailbox.answer(request) or {}
-            mailbox.close()
+            answer = channel.answer(request) or {}
+            channel.close()
             break
         if clock.now_ms() >= deadline_ms:
             fail(f"'{job.name}' has not answered for {timeout_s:g} s; it may be in a long batch (process {job.pid})")
         clock.sleep_ms(_LOOK_MS)
-    if "error" in answer:
-        fail(f"'{job.name}': {answer['error']}")
     return answer
 
 
@@ -151,7 +159,7 @@ def _listed(job: RunningJob) -> bool:
 
 def _same_place(job: RunningJob) -> list[RunningJob]:
     """The job as it is listed now; one that was found beside its checkpoint may be another user's."""
-    listed = announcements()
+    listed = running_jobs()
     if any(other.job_id == job.job_id for other in listed) or not job.checkpoint:
         return listed
     try:

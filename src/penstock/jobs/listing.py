@@ -1,6 +1,7 @@
-"""Which jobs run: each has a file in a folder of its user, and one beside its checkpoint.
+"""The list of running jobs: each job has an entry in a folder of its user, and one beside its checkpoint.
 
-Whoever wants something of a running job finds it here and writes to its mailbox (`jobs/control_channel.py`).
+A process that wants something of a job finds it here and asks through its control channel. Entries are a format on
+disk: jobs that were started by another version of Penstock are listed, found and canceled too.
 """
 
 from __future__ import annotations
@@ -20,24 +21,28 @@ from penstock.core.processes import runs
 from penstock.core.whole_files import write_whole
 
 __all__ = [
-    "MAILBOXES",
+    "CHANNELS",
     "RunningJob",
-    "announce",
-    "announcements",
     "find_job",
     "forget_dead",
     "jobs_folder",
     "local_path",
-    "withdraw",
+    "remove_entry",
+    "running_jobs",
+    "write_entry",
 ]
 
 _BESIDE = "penstock/running.json"
-MAILBOXES = "penstock/mailbox"
+CHANNELS = "penstock/mailbox"
+"""Where the control channels of jobs lie beside their checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunningJob:
-    """A job as other processes see it. `mark` tells its process from a later one with the same number.
+    """The entry of a job: what other processes know of it. The names of the fields are the keys in its file.
+
+    `mark` tells the job's process from a later one with the same number. `mailbox` is the folder of its control
+    channel, `engine` the name of its host.
 
     >>> from penstock.core.processes import process_mark
     >>> job = RunningJob("5f1a", "words", os.getpid(), process_mark(os.getpid()), socket.gethostname())
@@ -64,7 +69,7 @@ class RunningJob:
 
     @property
     def alive(self) -> bool:
-        """Whether its process still runs; of another machine's nothing is known, so it counts as alive."""
+        """Whether its process still runs. A job of another machine counts as alive, since this one cannot tell."""
         return not self.here or runs(self.pid, self.mark)
 
     @property
@@ -82,7 +87,7 @@ def jobs_folder() -> Path:
 
 
 def _home() -> Path:
-    """A user without a home, as in some containers, has a folder among the temporary ones."""
+    """The user's state directory; a temporary folder for a user without a home, as in some containers."""
     try:
         return Path.home() / ".local" / "state"
     except RuntimeError:
@@ -106,16 +111,16 @@ def local_path(location: str) -> Path | None:
 # -- writing ------------------------------------------------------------------------------------------------
 
 
-def announce(job: RunningJob) -> None:
-    """List a job, or list it anew after a change. OSError if the folder cannot be written."""
+def write_entry(job: RunningJob) -> None:
+    """List a job, or update its entry after a change. OSError if the folder cannot be written."""
     text = json.dumps(asdict(job), indent=2)
     for place in _places(job):
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, text)
 
 
-def withdraw(job: RunningJob) -> None:
-    """Take a job off the list; a successor on the same checkpoint stays."""
+def remove_entry(job: RunningJob) -> None:
+    """Take a job off the list; the entry of a successor on the same checkpoint stays."""
     for place in _places(job):
         found = _read(place)
         if found is not None and found.job_id == job.job_id:
@@ -132,7 +137,7 @@ def _places(job: RunningJob) -> list[Path]:
 
 
 def _read(path: Path) -> RunningJob | None:
-    """What a file says; None if it is gone or not one of ours."""
+    """The entry in a file; None if the file is gone or is not an entry. Keys of a later version are ignored."""
     known = {f.name for f in fields(RunningJob)}
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -141,8 +146,8 @@ def _read(path: Path) -> RunningJob | None:
         return None
 
 
-def announcements() -> list[RunningJob]:
-    """This user's jobs that run, the oldest first; those whose process has died are forgotten on the way."""
+def running_jobs() -> list[RunningJob]:
+    """This user's running jobs, the oldest first; removes the entries of jobs whose process has died."""
     found = [job for path in jobs_folder().glob("*.json") if (job := _read(path)) is not None]
     for job in found:
         if not job.alive:
@@ -151,15 +156,15 @@ def announcements() -> list[RunningJob]:
 
 
 def _forget(job: RunningJob) -> None:
-    """A job that died could not clear up after itself."""
-    withdraw(job)
-    mailbox, beside = Path(job.mailbox), local_path(job.checkpoint)
-    if mailbox.parent == jobs_folder() or (beside is not None and mailbox.parent == beside / MAILBOXES):
-        shutil.rmtree(mailbox, ignore_errors=True)
+    """Remove the entry and the control channel of a job whose process has died, which could not do so itself."""
+    remove_entry(job)
+    channel, beside = Path(job.mailbox), local_path(job.checkpoint)
+    if channel.parent == jobs_folder() or (beside is not None and channel.parent == beside / CHANNELS):
+        shutil.rmtree(channel, ignore_errors=True)
 
 
 def forget_dead(checkpoint: str) -> None:
-    """Clear up after the job that ran last on a checkpoint, if its process has died."""
+    """Clear up after the last job on a checkpoint if its process has died; called before the next job is listed."""
     beside = local_path(checkpoint)
     job = _read(beside / _BESIDE) if beside is not None else None
     if job is not None and not job.alive:
@@ -167,11 +172,14 @@ def forget_dead(checkpoint: str) -> None:
 
 
 def find_job(wanted: str) -> RunningJob:
-    """The running job with this name, id (or the beginning of one), process number or checkpoint folder."""
+    """The running job with this name, id (or the beginning of one), process number or checkpoint folder.
+
+    JobNotFoundError if no job, or more than one, fits.
+    """
     beside = local_path(wanted)
     if beside is not None and (job := _read(beside / _BESIDE)) is not None and job.alive:
         return job
-    running = announcements()
+    running = running_jobs()
     found = [job for job in running if _fits(job, wanted)]
     if len(found) == 1:
         return found[0]

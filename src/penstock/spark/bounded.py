@@ -16,7 +16,7 @@ from penstock.core.job import JobPlan
 from penstock.core.source import Position
 from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
 from penstock.jobs.job_thread import JobThread
-from penstock.jobs.registration import dismiss
+from penstock.jobs.registration import unregister
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
@@ -101,7 +101,7 @@ class BoundedJob(JobClient):
 
     def wait(self) -> JobExecutionResult:
         self._thread.join_or_stop(self.stop)
-        dismiss(self)
+        unregister(self)
         if self._error is not None:
             raise self._error
         return JobExecutionResult(

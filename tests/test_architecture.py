@@ -24,10 +24,11 @@ ROOMS: dict[str, frozenset[str]] = {
     "savepoint": frozenset({"core", "runtime"}),
     "state": frozenset({"core", "runtime", "savepoint"}),
     "spark": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "jobs"}),
-    "testing": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "api"}),
+    "local": frozenset({"core", "runtime", "savepoint", "jobs"}),
+    "testing": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "local", "api"}),
     "cli": frozenset({"api", "jobs"}),
     "launch": frozenset(
-        {"core", "graph", "connectors", "api", "plan", "runtime", "savepoint", "jobs", "spark", "testing"}
+        {"core", "graph", "connectors", "api", "plan", "runtime", "savepoint", "jobs", "spark", "local"}
     ),
     "demo": FACADES,  # a user's program that ships with the package
     "_version": frozenset(),
@@ -149,7 +150,7 @@ GOOD = {
     "cli/main.py": "import click\nimport penstock.api\ndef run():\n    from penstock import launch",
     "spark/host.py": "import pyspark\nfrom py4j import java_gateway\nfrom penstock.plan import stages",
     "connectors/files.py": "def write():\n    import pyarrow.parquet\n    import fastavro",
-    "launch.py": "from penstock import api, plan, spark, testing",
+    "launch.py": "from penstock import api, plan, spark, local",
     "common/__init__.py": '"""Names."""\nfrom penstock.core.types import Types\n__all__ = ["Types"]',
     "__init__.py": "from penstock._version import __version__",
 }
@@ -176,6 +177,14 @@ BAD = [
     ("cli/main.py", "import penstock.launch", "launch only inside a function"),
     ("cli/main.py", "def f():\n    import pyspark", "cli may not import pyspark"),
     ("spark/host.py", "from penstock.api import environment", "spark may not import api"),
+    ("jobs/client.py", "def f():\n    import pyspark", "jobs may not import pyspark"),
+    ("jobs/client.py", "from penstock.spark import streaming", "jobs may not import spark"),
+    ("jobs/client.py", "import pyarrow", "jobs may not import pyarrow"),
+    ("runtime/task.py", "from penstock.jobs import client", "runtime may not import jobs"),
+    ("plan/passes.py", "from penstock.jobs import client", "plan may not import jobs"),
+    ("local/local_job.py", "from penstock.testing import harness", "local may not import testing"),
+    ("local/local_job.py", "import pyspark", "local may not import pyspark"),
+    ("launch.py", "from penstock.testing import harness", "launch may not import testing"),
     ("testing/local.py", "from penstock.spark import host", "testing may not import spark"),
     ("connectors/files.py", "import pyarrow", "pyarrow only inside a function"),
     ("connectors/files.py", "from fastavro import reader", "fastavro only inside a function"),

@@ -7,8 +7,7 @@ import logging
 import os
 import sys
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.checkpointing import CheckpointingMode
@@ -29,13 +28,12 @@ from penstock.core.types import TypeInformation
 from penstock.graph.plan_json import plan_json
 from penstock.graph.planned import PlannedGraphs
 from penstock.graph.stream_graph import StreamGraph
-from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
+from penstock.jobs.client import JobClient
 from penstock.jobs.registration import register, unregister
 from penstock.jobs.starting_job import StartingJob
 from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
 from penstock.plan.guarantees import MODE as CHECKPOINT_MODE
 from penstock.plan.guarantees import guarantee_lines, guarantees_text
-from penstock.runtime.dependencies import dependencies_at_hand
 
 if TYPE_CHECKING:
     from penstock.savepoint.folder import Savepoint
@@ -234,7 +232,9 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
 
 
 def _start_local(plan: JobPlan, conf: Configuration) -> JobClient:
-    return _LocalClient(plan, _local_dependencies(conf), Recovery.of(conf))
+    from penstock.local.client import LocalClient
+
+    return LocalClient(plan, _local_dependencies(conf), Recovery.of(conf))
 
 
 def _start_listed(plan: JobPlan, conf: Configuration, host: str) -> JobClient:
@@ -357,72 +357,3 @@ def checkpoint_to_savepoint(checkpoint: str, path: str) -> Savepoint:
     from penstock.spark.start import checkpoint_state
 
     return checkpoint_state(spark_session(base_configuration(), 1), checkpoint, path)
-
-
-class _LocalClient(JobClient):
-    """Runs the local host when waited for."""
-
-    def __init__(self, plan: JobPlan, dependencies: PythonDependencies, recovery: Recovery) -> None:
-        from penstock.testing.local_host import LocalJob
-
-        self._dependencies = dependencies
-        self._job = LocalJob(plan, savepoint=recovery.savepoint or None, allow_unclaimed=recovery.allow_unclaimed)
-        self._status = JobStatus.RUNNING
-
-    @property
-    def job_id(self) -> str:
-        return "local"
-
-    @property
-    def status(self) -> JobStatus:
-        return self._status
-
-    def stop(self) -> None:
-        self._status = JobStatus.CANCELED
-        self._job.stop()
-
-    def wait(self) -> JobExecutionResult:
-        started_ms = self._job.clock.now_ms()
-        try:
-            for _ in self._steps():
-                pass
-        except KeyboardInterrupt:  # Ctrl-C stops the job, on every host
-            self.stop()
-        return JobExecutionResult(
-            self._job.plan.name,
-            "local",
-            self._job.clock.now_ms() - started_ms,
-            self._job.batch_id,
-            metrics=self.get_metrics(),
-            accumulators=self.accumulators(),
-        )
-
-    def accumulators(self) -> dict[str, Any]:
-        return self._job.book.accumulators()
-
-    def get_metrics(self) -> dict[str, Any]:
-        return {"subtasks": self._job.book.subtasks(), "lost_records": self._job.ledger.lost_records}
-
-    def _steps(self) -> Iterator[None]:
-        if self._status is not JobStatus.RUNNING:
-            return
-        try:
-            with dependencies_at_hand(self._dependencies):
-                yield from self._job.steps()
-        except GeneratorExit:
-            raise
-        except KeyboardInterrupt:
-            self.stop()
-            raise
-        except BaseException:
-            self._status = JobStatus.FAILED
-            raise
-        if self._status is JobStatus.RUNNING:
-            self._status = JobStatus.FINISHED
-
-    def results(self, name: str) -> Iterator[Any]:
-        given = 0
-        for _ in chain(self._steps(), [None]):
-            found = self._job.results.get(name, [])
-            yield from found[given:]
-            given = len(found)

@@ -1,4 +1,4 @@
-"""The local host: the same stages in this process, with a clock and batch splits of the caller's choosing."""
+"""A job on the local host: the same stages in this process; the caller chooses the clock and the batches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["LocalJob"]
 
 
 class LocalJob:
-    """A job run batch by batch. State goes through the real codec and can be carried over a restart.
+    """A job that its caller runs batch by batch. State goes through the real codec and survives a restart.
 
     `run_batch(limit)` reads at most `limit` records of every source split; `restart` forgets
     everything but what was durable. `progressed` says whether the last batch read anything.

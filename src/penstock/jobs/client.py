@@ -1,4 +1,4 @@
-"""A running job, as its starter sees it (P8)."""
+"""The client of a job: what the program that starts a job gets to control it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["JobClient", "JobExecutionResult", "JobID", "JobStatus"]
 
 
 class JobStatus(Enum):
-    """Where a job is in its life.
+    """The state of a job, under Flink's names.
 
     >>> [s.name for s in JobStatus if s.is_globally_terminal_state()]
     ['FAILED', 'CANCELED', 'FINISHED']
@@ -33,17 +33,17 @@ class JobStatus(Enum):
     RECONCILING = 9
 
     def is_globally_terminal_state(self) -> bool:
-        """The job has ended for good."""
+        """Whether the job has ended for good."""
         return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
 
     def is_terminal_state(self) -> bool:
-        """This run of the job has ended."""
+        """Whether this run of the job has ended; a suspended job may go on later."""
         return self.is_globally_terminal_state() or self is JobStatus.SUSPENDED
 
 
 @dataclass(frozen=True, slots=True)
 class JobID:
-    """Names a run of a job.
+    """The id of one run of a job.
 
     >>> print(JobID("5f1a"))
     5f1a
@@ -57,7 +57,7 @@ class JobID:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JobExecutionResult:
-    """What a finished job has to say."""
+    """What is known of a job that has ended: how long it ran, its metrics and accumulators."""
 
     job_name: str
     job_id: str
@@ -68,6 +68,7 @@ class JobExecutionResult:
     accumulators: dict[str, Any] = field(default_factory=dict)
 
     def get_job_id(self) -> JobID:
+        """The id of the run."""
         return JobID(self.job_id)
 
     def get_net_runtime(self) -> int:
@@ -75,7 +76,7 @@ class JobExecutionResult:
         return self.net_runtime_ms
 
     def get_accumulator_result(self, accumulator_name: str) -> Any:
-        """What an accumulator came to over all committed batches, None if there is none of that name."""
+        """The value of an accumulator over all committed batches; None if there is none of that name."""
         return self.accumulators.get(accumulator_name)
 
     def get_all_accumulator_results(self) -> dict[str, Any]:
@@ -88,7 +89,7 @@ class JobExecutionResult:
         return f"Job '{self.job_name}' ({self.job_id}) ran for {self.net_runtime_ms} ms in {batches}{restarts}"
 
     def __repr__(self) -> str:
-        """Without metrics, of which there are pages; accumulators are the program's own."""
+        """Leaves out the metrics, which are long; accumulators are shown, since the program made them."""
         counted = f", accumulators={self.accumulators!r}" if self.accumulators else ""
         return (
             f"JobExecutionResult(job_name={self.job_name!r}, job_id={self.job_id!r}, "
@@ -97,33 +98,40 @@ class JobExecutionResult:
 
 
 class JobClient(ABC):
-    """Controls a running job.
+    """Controls a running job; `execute_async()` returns it.
 
-    What PyFlink has too answers with a `CompletableFuture`; `wait`, `results`, `status`, `stop` and `close` are
-    Penstock's own and answer directly. Hosts implement those.
+    The methods that PyFlink has too answer with a `CompletableFuture`. `wait`, `results`, `status`, `stop` and `close`
+    are Penstock's own and answer directly: each host implements these. All may be called from any thread.
     """
 
     @property
     @abstractmethod
-    def job_id(self) -> str: ...
+    def job_id(self) -> str:
+        """The id of the run, under which `penstock list` shows it."""
+
     @property
     @abstractmethod
-    def status(self) -> JobStatus: ...
+    def status(self) -> JobStatus:
+        """The job's status at this moment."""
+
     @abstractmethod
     def stop(self) -> None:
-        """Stop between two batches and wait until that is done; what is committed stays."""
+        """Stop the job between two batches and wait until it has stopped; what is committed stays."""
 
     def ask_to_stop(self) -> None:
-        """Let the job stop between two batches, without waiting for that; called while it starts or runs."""
+        """Let the job stop between two batches, without waiting for that.
+
+        Another process that cancels the job causes this call, also while the job is still starting.
+        """
         self.stop()
 
     @abstractmethod
     def wait(self) -> JobExecutionResult:
-        """Block until the job ends; raises what made it fail. Ctrl-C stops it cleanly."""
+        """Block until the job ends; raises the error that made it fail. Ctrl-C stops the job between two batches."""
 
     @abstractmethod
     def results(self, name: str) -> Iterator[Any]:
-        """Collected records, as batches become durable."""
+        """Records collected under a name, as batches become durable; ends with the job and raises what made it fail."""
 
     def get_metrics(self) -> dict[str, Any]:
         """Metrics of committed batches so far: under `subtasks` one entry for each subtask.
@@ -134,22 +142,24 @@ class JobClient(ABC):
         raise NotImplementedError(f"{type(self).__name__} does not show metrics")
 
     def close(self) -> None:
-        """Stop if still running."""
+        """Stop the job if it is still running."""
         if not self.status.is_globally_terminal_state():
             self.stop()
 
     def get_job_id(self) -> JobID:
+        """The id of the run."""
         return JobID(self.job_id)
 
     def get_job_status(self) -> CompletableFuture[JobStatus]:
+        """The job's status at this moment."""
         return CompletableFuture.completed(self.status)
 
     def cancel(self) -> CompletableFuture[None]:
-        """As `stop`, without waiting for it."""
+        """Stop the job as `stop` does, in a thread of its own; the future is done when the job has stopped."""
         return CompletableFuture.run(self.stop)
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
-        """Write a savepoint into a new folder in a directory, and go on; answers with the path of that folder (F4).
+        """Write a savepoint into a new folder in a directory, and go on; answers with the path of that folder.
 
         Without a directory the setting `execution.checkpointing.savepoint-dir` says where.
         """
@@ -158,23 +168,30 @@ class JobClient(ABC):
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture[str]:
-        """As `trigger_savepoint`, then the job ends. To advance time to its end first fires what still waits for it."""
+        """Write a savepoint as `trigger_savepoint` does, then end the job.
+
+        With `advance_to_end_of_event_time` the sources end first, so that all event-time timers and windows fire.
+        """
         return self.ask(savepoint_directory, True, advance_to_end_of_event_time)
 
     def ask(self, directory: str | None, stop: bool, drain: bool) -> CompletableFuture[str]:
-        """A savepoint in a directory; hosts that can take one implement it."""
+        """Ask for a savepoint in a directory, and then to `stop`; with `drain` all sources end first.
+
+        Hosts that take savepoints override it.
+        """
         raise SavepointError(
             "This job takes no savepoints: only jobs on the streaming host do. Set a checkpoint folder "
             "(execution.checkpointing.dir), or penstock.host to streaming"
         )
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
-        """What the accumulators have come to over committed batches."""
+        """The values of all accumulators over committed batches."""
         return CompletableFuture.completed(self.accumulators())
 
     @abstractmethod
     def accumulators(self) -> dict[str, Any]:
-        """The same, at once."""
+        """The values of all accumulators over committed batches, at once."""
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
+        """The result of the job once it has ended; the future raises the error that made the job fail."""
         return CompletableFuture.run(self.wait)

@@ -1,4 +1,4 @@
-"""Results that are still to come."""
+"""Futures: results that a job's client answers with before they are there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["CompletableFuture"]
 
 
 class CompletableFuture(Generic[T]):
-    """What a `JobClient` answers with.
+    """A result that may still be to come; `JobClient` answers with it.
 
     >>> CompletableFuture.completed(5).result()
     5
@@ -24,24 +24,25 @@ class CompletableFuture(Generic[T]):
 
     @staticmethod
     def completed(value: T) -> CompletableFuture[T]:
-        """One whose result is there already."""
+        """A future whose result is there already."""
         future: Future[T] = Future()
         future.set_result(value)
         return CompletableFuture(future)
 
     @staticmethod
     def run(call: Callable[[], T]) -> CompletableFuture[T]:
-        """The result of a call, made in a thread of its own."""
+        """A future for the result of a call, which is made in a thread of its own."""
         future: Future[T] = Future()
         future.set_running_or_notify_cancel()
         threading.Thread(target=_complete, args=(future, call), name="penstock-future", daemon=True).start()
         return CompletableFuture(future)
 
     def cancel(self) -> bool:
-        """Give the result up, if nothing works on it yet; whether that was so."""
+        """Give up the result if no thread works on it yet; returns whether it was given up."""
         return self._future.cancel()
 
     def cancelled(self) -> bool:
+        """Whether the result was given up."""
         return self._future.cancelled()
 
     def done(self) -> bool:
@@ -49,11 +50,11 @@ class CompletableFuture(Generic[T]):
         return self._future.done()
 
     def result(self) -> T:
-        """Wait for the result; raises what went wrong instead of it."""
+        """Wait for the result; raises the error if there is one instead."""
         return self._future.result()
 
     def exception(self) -> BaseException | None:
-        """What went wrong; None if nothing did, or the result is still to come."""
+        """The error; None if there is none, or the result is still to come."""
         return self._future.exception() if self._future.done() else None
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The thread a job runs in, waited for so that Ctrl-C is safe."""
+"""The thread that a job runs in. Waiting for it can be interrupted by Ctrl-C without losing the job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LOOK_MS = 200
 
 
 class JobThread:
-    """Runs a job beside the program; ended when its target has returned.
+    """Runs a job beside the program; the job has ended when `target` has returned.
 
     `Thread.join` will not do: interrupted by Ctrl-C it takes a thread that still runs for one that has ended (CPython
     up to 3.12), and the job would be left while it is being stopped.
@@ -34,7 +34,7 @@ class JobThread:
             pass  # woken now and then, so that a signal is noticed on every platform
 
     def join_or_stop(self, stop: Callable[[], None]) -> None:
-        """Wait for the end of the job; Ctrl-C stops it first (P8). A second Ctrl-C gives up waiting."""
+        """Wait for the end of the job; Ctrl-C calls `stop` first. A second Ctrl-C gives up waiting."""
         try:
             self.join()
         except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""Restart strategies (F3): whether a job that failed is started again, and after how long. Time is an argument."""
+"""Restart strategies: whether a job that failed is started again, and after how long. Time is an argument."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ __all__ = ["ExponentialDelay", "FailureRate", "FixedDelay", "NoRestart", "Restar
 
 
 class RestartStrategy(ABC):
-    """Asked after every failure; told of every batch that became durable."""
+    """Decides on restarts. The job's supervising thread calls it after each failure and after each durable batch."""
 
     @abstractmethod
     def next_delay_ms(self, now_ms: int) -> int | None:
-        """How long to wait before the next try; None: give up."""
+        """How long to wait before the next try; None to give up. Called once for each failure."""
 
     def note_progress(self) -> None:
-        """A batch became durable."""
+        """Called when a batch has become durable: the job gets on."""
 
 
 class NoRestart(RestartStrategy):
-    """The first failure is the last."""
+    """Never restarts."""
 
     def next_delay_ms(self, now_ms: int) -> int | None:
         return None
 
 
 class FixedDelay(RestartStrategy):
-    """At most `attempts` restarts in a row without progress; a batch that became durable is progress."""
+    """Restarts at most `attempts` times in a row without progress. A batch that has become durable is progress."""
 
     def __init__(self, attempts: int, delay_ms: int) -> None:
         self._attempts, self._delay_ms = attempts, delay_ms
@@ -49,7 +49,7 @@ class FixedDelay(RestartStrategy):
 
 
 class FailureRate(RestartStrategy):
-    """Gives up at a failure that is preceded by `max_failures` others within the interval."""
+    """Gives up at a failure that has `max_failures` others before it within the interval."""
 
     def __init__(self, max_failures: int, interval_ms: int, delay_ms: int) -> None:
         self._max_failures, self._interval_ms, self._delay_ms = max_failures, interval_ms, delay_ms
@@ -108,7 +108,10 @@ _FIXED, _RATE, _EXPONENTIAL = (
 
 
 def restart_strategy(conf: Configuration, seed: str = "") -> RestartStrategy:
-    """From settings, under Flink's names. One is always active: losing an executor may end Spark's query."""
+    """The restart strategy that the settings name, under Flink's names. `seed` is the job's name.
+
+    Without a setting it restarts three times: losing an executor may end Spark's query.
+    """
     conf = with_newest_names(conf)
     kind = conf.get_string("restart-strategy.type", "").lower()
     if kind in ("none", "off", "disable"):

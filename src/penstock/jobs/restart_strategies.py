@@ -1,4 +1,4 @@
-"""Restart strategies as programs ask for them; `settings` is what they come to in the configuration (F3)."""
+"""Restart strategies as programs ask for them, in PyFlink's words; `jobs/restart.py` has the strategies themselves."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["RestartStrategies", "RestartStrategyConfiguration"]
 
 
 class RestartStrategyConfiguration(ABC):
-    """What `env.set_restart_strategy` takes; made by `RestartStrategies`."""
+    """A restart strategy for `env.set_restart_strategy`; made by `RestartStrategies`."""
 
     @property
     @abstractmethod
     def settings(self) -> Mapping[str, str]:
-        """Keys and values of the configuration."""
+        """The settings that the strategy comes to."""
 
     @abstractmethod
     def get_description(self) -> str:
-        """One sentence for people."""
+        """The strategy in one sentence."""
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.settings == other.settings
@@ -41,7 +41,7 @@ def _text(delta: timedelta) -> str:
 
 
 class RestartStrategies:
-    """Where restart strategies are made.
+    """Makes restart strategies.
 
     >>> RestartStrategies.fixed_delay_restart(3, 1000).get_description()
     'At most 3 restarts without progress, 1000 ms after each failure.'
@@ -61,7 +61,7 @@ class RestartStrategies:
             return "No restarts."
 
     class FallbackRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """What the configuration says."""
+        """The restart strategy that the configuration file or the command line names."""
 
         def __init__(self) -> None:
             """Takes nothing."""
@@ -74,7 +74,7 @@ class RestartStrategies:
             return "The restart strategy of the configuration."
 
     class FixedDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """A number of restarts, each after the same time."""
+        """A limited number of restarts without progress, each after the same delay."""
 
         def __init__(
             self,
@@ -85,9 +85,11 @@ class RestartStrategies:
             self._delay = _delta(delay_between_attempts_interval, "delay_between_attempts_interval")
 
         def get_restart_attempts(self) -> int:
+            """How many restarts in a row there may be without progress."""
             return self._attempts
 
         def get_delay_between_attempts_interval(self) -> timedelta:
+            """How long after a failure the job is started again."""
             return self._delay
 
         @property
@@ -102,7 +104,7 @@ class RestartStrategies:
             return f"At most {self._attempts} restarts without progress, {_text(self._delay)} after each failure."
 
     class FailureRateRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """So many failures in an interval are tolerated."""
+        """Restarts as long as there are not too many failures within an interval."""
 
         def __init__(
             self,
@@ -115,12 +117,15 @@ class RestartStrategies:
             self._delay = _delta(delay_between_attempts_interval, "delay_between_attempts_interval")
 
         def get_max_failure_rate(self) -> int:
+            """How many failures there may be within the interval."""
             return self._rate
 
         def get_failure_interval(self) -> timedelta:
+            """The interval in which failures are counted."""
             return self._interval
 
         def get_delay_between_attempts_interval(self) -> timedelta:
+            """How long after a failure the job is started again."""
             return self._delay
 
         @property
@@ -136,7 +141,7 @@ class RestartStrategies:
             return f"At most {self._rate} failures in {_text(self._interval)}, {_text(self._delay)} after each of them."
 
     class ExponentialDelayRestartStrategyConfiguration(RestartStrategyConfiguration):
-        """Waits longer after each failure. PyFlink has no Python name for it; this is the Java API's."""
+        """Waits longer after each failure. PyFlink has no Python name for it; this is the name in the Java API."""
 
         def __init__(
             self,
@@ -169,22 +174,26 @@ class RestartStrategies:
 
     @staticmethod
     def no_restart() -> NoRestartStrategyConfiguration:
+        """The first failure ends the job."""
         return RestartStrategies.NoRestartStrategyConfiguration()
 
     @staticmethod
     def fall_back_restart() -> FallbackRestartStrategyConfiguration:
+        """The restart strategy that the configuration names."""
         return RestartStrategies.FallbackRestartStrategyConfiguration()
 
     @staticmethod
     def fixed_delay_restart(
         restart_attempts: int, delay_between_attempts: int | timedelta
     ) -> FixedDelayRestartStrategyConfiguration:
+        """At most so many restarts in a row without progress, each after the same delay (milliseconds or timedelta)."""
         return RestartStrategies.FixedDelayRestartStrategyConfiguration(restart_attempts, delay_between_attempts)
 
     @staticmethod
     def failure_rate_restart(
         failure_rate: int, failure_interval: int | timedelta, delay_interval: int | timedelta
     ) -> FailureRateRestartStrategyConfiguration:
+        """Restarts unless there are more than `failure_rate` failures within the interval."""
         return RestartStrategies.FailureRateRestartStrategyConfiguration(failure_rate, failure_interval, delay_interval)
 
     @staticmethod
@@ -195,6 +204,10 @@ class RestartStrategies:
         reset_backoff_threshold: int | timedelta,
         jitter_factor: float,
     ) -> ExponentialDelayRestartStrategyConfiguration:
+        """Restarts after a delay that grows from failure to failure up to `max_backoff`.
+
+        The delay falls back to `initial_backoff` when the job has run for `reset_backoff_threshold` without a failure.
+        """
         return RestartStrategies.ExponentialDelayRestartStrategyConfiguration(
             initial_backoff, max_backoff, backoff_multiplier, reset_backoff_threshold, jitter_factor
         )

@@ -1,4 +1,4 @@
-"""A job whose host is still being started, as other processes see it."""
+"""Stands for a job while its host starts it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["StartingJob"]
 
 
 class StartingJob(JobClient):
-    """Stands on the list of running jobs from the first moment on, and takes a cancellation before the job runs.
+    """The client that `launch` registers, so that a job is listed and can be canceled before it runs.
 
     >>> job = StartingJob("5f1a")
     >>> job.status.name
@@ -37,14 +37,17 @@ class StartingJob(JobClient):
         return self._status if self._job is None else self._job.status
 
     def become(self, job: JobClient) -> None:
-        """The host has started the job, which has the same id; a job that was canceled meanwhile is stopped."""
+        """Called by `launch` when the host has started the job, which has the same id.
+
+        A job that was canceled meanwhile is stopped.
+        """
         with self._lock:
             self._job = job
         if self._status is JobStatus.CANCELLING:
             job.ask_to_stop()
 
     def failed(self) -> None:
-        """The host could not be started."""
+        """Called by `launch` when the host could not start the job."""
         self._status = JobStatus.FAILED
 
     def ask_to_stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Brings a driver back that died (F10): as often, and after as long, as the job's restart strategy says."""
+"""Starts a driver process again when it has died, as the job's restart strategy says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Supervisor", "names_checkpoint", "supervisor"]
 
 FINISHED, INTERRUPTED = 0, 130
 SETTLED_MS = 60_000
-"""A driver that lived so long had got on: the restarts before it do not count against the next one."""
+"""A driver that has run for so long has made progress: the restart strategy forgets the restarts before it."""
 
 
 class PausingClock(Protocol):
@@ -31,8 +31,8 @@ class PausingClock(Protocol):
 class Supervisor:
     """Runs a driver until it ends by itself, is told to stop, or has died too often.
 
-    `drive` runs one and gives its exit code, negative if a signal ended it. What a driver has done is in its
-    checkpoint, where the next one goes on.
+    `drive` runs one driver and returns its exit code, negative if a signal ended it. The next driver goes on from the
+    checkpoint of the one before.
 
     >>> codes = iter([-9, 1, 0])
     >>> Supervisor(lambda: next(codes), restart_strategy(Configuration()), SystemClock(), print, lambda ms: None).run()
@@ -55,11 +55,11 @@ class Supervisor:
         self.restarts = 0
 
     def stop(self) -> None:
-        """Bring no driver back from here on."""
+        """Start no more drivers; may be called from a signal handler."""
         self._stopping = True
 
     def run(self) -> int:
-        """The exit code of the last driver."""
+        """Run drivers until one is the last; returns its exit code."""
         while True:
             began_ms = self._clock.now_ms()
             code = self._drive()
@@ -80,7 +80,7 @@ class Supervisor:
 
 
 def supervisor(drive: Callable[[], int], conf: Configuration, seed: str, say: Callable[[str], None]) -> Supervisor:
-    """A supervisor with the restart strategy of a configuration; without one, three restarts in a row."""
+    """A supervisor with the restart strategy that the settings name; without one, three restarts in a row."""
     return Supervisor(drive, restart_strategy(conf, seed), SystemClock(), say)
 
 
@@ -89,5 +89,5 @@ def _ended(code: int) -> str:
 
 
 def names_checkpoint(conf: Configuration) -> bool:
-    """Whether the settings say where the job's checkpoint is, so that the next driver can go on from it."""
+    """Whether the settings name a checkpoint, from which the next driver can go on."""
     return with_newest_names(conf).contains_key(CHECKPOINT_DIR)

@@ -26,7 +26,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "spark": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "jobs"}),
     "local": frozenset({"core", "runtime", "savepoint", "jobs"}),
     "testing": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "local", "api"}),
-    "cli": frozenset({"api", "jobs"}),
+    "cli": frozenset({"core", "api", "jobs"}),
     "launch": frozenset(
         {"core", "graph", "connectors", "api", "plan", "runtime", "savepoint", "jobs", "spark", "local"}
     ),

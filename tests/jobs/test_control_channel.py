@@ -108,3 +108,17 @@ def test_a_savepoint_is_asked_for_and_answered_in_the_form_of_the_version_before
     assert json.loads(answer.read_text())["done"] is False
     answer.write_text('{"done": true, "path": "/data/one"}')
     assert asker.answer(asked) == {"path": "/data/one"}
+
+
+class Vanishing(Folder):
+    """A folder in which a file is removed between the listing and the reading of it."""
+
+    def read_bytes(self, name: str) -> bytes:
+        self.delete(name)
+        return super().read_bytes(name)
+
+
+def test_a_request_that_is_withdrawn_while_the_job_reads_it_is_passed_over(tmp_path: Path) -> None:
+    """F4: the job goes on."""
+    checkpoint_channel(Folder(str(tmp_path))).ask("savepoint", path="/data/one")
+    assert checkpoint_channel(Vanishing(str(tmp_path))).take() == []

@@ -41,7 +41,6 @@ from benchmarks.penstock_runtime import runtime
 from benchmarks.window_runtime import windows
 from benchmarks.worker import EVENT_JOBS, serve, since_start_ms
 from penstock.common import Configuration, Types, WatermarkStrategy
-from penstock.core.client import JobClient
 from penstock.core.source import Position, SourceClock
 from penstock.datastream import (
     CommitRequest,
@@ -56,6 +55,7 @@ from penstock.datastream import (
 )
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
+from penstock.jobs.client import JobClient
 
 # -- the program ------------------------------------------------------------------------------------------
 

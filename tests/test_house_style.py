@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "penstock"
-ROOMS = ("core", "graph", "plan", "runtime")
+ROOMS = ("core", "graph", "plan", "runtime", "jobs", "local")
 CLOCKS = frozenset(
     {f"time.{name}" for name in ("time", "time_ns", "monotonic", "monotonic_ns", "sleep")}
     | {f"datetime.datetime.{name}" for name in ("now", "utcnow", "today")}

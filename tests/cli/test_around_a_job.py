@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from penstock.api.errors import ConfigurationError
 from penstock.cli import doctor as doctor_module
 from penstock.cli.doctor import Finding, _fits, _free_memory
+from penstock.core.errors import ConfigurationError
 from tests.cli.kit import penstock, script
 
 COUNT = """
@@ -326,6 +326,6 @@ def test_an_error_of_ours_outside_a_job_is_a_message(monkeypatch: pytest.MonkeyP
     def refuse() -> None:
         raise ConfigurationError("this is wrong")
 
-    monkeypatch.setattr("penstock.cli.jobs.announcements", refuse)
+    monkeypatch.setattr("penstock.cli.jobs.running_jobs", refuse)
     result = penstock("list")
     assert (result.exit_code, result.stderr) == (1, "Error: this is wrong\n")

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from penstock.core.attendant import _ATTENDANTS, attend
-from penstock.core.client import JobClient, JobStatus
 from penstock.core.clock import SystemClock
-from penstock.core.running_jobs import announcements, find_job
+from penstock.jobs.client import JobClient, JobStatus
+from penstock.jobs.listing import find_job, running_jobs
+from penstock.jobs.registration import _REGISTRATIONS, register
 from tests.cli.kit import penstock
-from tests.core.test_running_jobs import Client
+from tests.jobs.test_running_jobs import Client
 
 
 @pytest.fixture(autouse=True)
 def _own_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A list of this test's own; no attendant of it writes to the next one's."""
+    """A list of this test's own; no registration of it writes to the next one's."""
     monkeypatch.setenv("PENSTOCK_STATE_DIR", str(tmp_path / "state"))
     yield
-    for attendant in list(_ATTENDANTS.values()):
-        attendant.leave()
+    for registration in list(_REGISTRATIONS.values()):
+        registration.end()
 
 
 class Deaf(Client):
@@ -41,7 +41,7 @@ class Stubborn(Client):
 
 
 def _start(client: JobClient, name: str = "hot items", checkpoint: str = "") -> None:
-    assert attend(client, name, "streaming", checkpoint, SystemClock().now_ms() - 65_000) is not None
+    assert register(client, name, "streaming", checkpoint, SystemClock().now_ms() - 65_000) is not None
 
 
 def test_nothing_runs() -> None:
@@ -63,7 +63,7 @@ def test_running_jobs_are_listed_and_canceled(tmp_path: Path) -> None:
     again = f"Started again, it goes on from {tmp_path / 'ckpt'}."
     assert (result.exit_code, result.stdout) == (0, f"Canceled 'hot items' (aaaa1111). {again}\n"), result.stderr
     assert penstock("cancel", "cccc").stdout == "Canceled 'words' (cccc2222).\n"
-    assert announcements() == []
+    assert running_jobs() == []
 
 
 class Busy(Client):

@@ -17,7 +17,7 @@ from rich.console import Console
 from penstock.cli.figures import Figures, Meter, VertexFigures, line, summary
 from penstock.cli.live import Above, LiveDisplay
 from penstock.cli.progress import Observer, PlainDisplay, _display
-from penstock.core.client import JobStatus
+from penstock.jobs.client import JobStatus
 from tests.cli.kit import penstock, script
 
 PLAN = SimpleNamespace(

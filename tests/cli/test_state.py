@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from penstock.common import Types
-from penstock.core.attendant import attend
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from penstock.jobs.registration import register
 from penstock.state import StateEditor
 from penstock.testing import collect, local_job
 from tests.cli.kit import penstock
-from tests.core.test_running_jobs import Client
+from tests.jobs.test_running_jobs import Client
 
 
 @pytest.fixture(autouse=True)
@@ -88,7 +88,7 @@ def test_what_is_not_there_is_told(saved: str, tmp_path: Path) -> None:
 def test_a_running_jobs_checkpoint_is_refused(tmp_path: Path) -> None:
     client = Client()
     (tmp_path / "ckpt").mkdir()
-    attend(client, "visits", "streaming", str(tmp_path / "ckpt"), 0)
+    register(client, "visits", "streaming", str(tmp_path / "ckpt"), 0)
     result = penstock("state", str(tmp_path / "ckpt"))
     client.stop()
     assert result.exit_code == 1

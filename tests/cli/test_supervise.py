@@ -9,10 +9,10 @@ from textwrap import dedent
 
 import pytest
 
-from penstock.api.supervisor import SETTLED_MS, Supervisor
 from penstock.core.clock import ManualClock
 from penstock.core.config import Configuration
-from penstock.core.restart import restart_strategy
+from penstock.jobs.restart import restart_strategy
+from penstock.jobs.supervisor import SETTLED_MS, Supervisor
 
 
 class PausingClock(ManualClock):

@@ -30,9 +30,9 @@ from penstock.core.guarantees import Guarantee
 from penstock.core.sink import CommitRequest, WriterInitContext
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
+from penstock.local.local_job import LocalJob
 from penstock.plan.guarantees import paths
 from penstock.testing import local_job
-from penstock.testing.local_host import LocalJob
 from tests.effort import examples
 from tests.mariadb.server import USER as MARIADB_USER
 from tests.mariadb.server import MariaDb, mariadb_server

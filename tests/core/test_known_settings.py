@@ -12,8 +12,8 @@ from penstock.common import Configuration
 from penstock.core.compat import HONOURED, NO_EFFECT, CompatibilityWarning, forget_warnings, warn_about_settings
 from penstock.core.known_settings import flink_settings, nearest_known, newest_name, with_newest_names
 from penstock.core.recovery import Recovery
-from penstock.core.restart import FailureRate, FixedDelay, NoRestart, restart_strategy
 from penstock.datastream import CheckpointingMode, StreamExecutionEnvironment
+from penstock.jobs.restart import FailureRate, FixedDelay, NoRestart, restart_strategy
 from penstock.launch import choose_host, plan_options
 from penstock.spark.settings import _DEFAULTS, FORCED
 

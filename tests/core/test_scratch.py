@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from penstock.core import scratch
-from penstock.core.running_jobs import process_mark
+from penstock.core.processes import process_mark
 
 
 @pytest.fixture(autouse=True)

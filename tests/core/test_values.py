@@ -10,9 +10,9 @@ import pytest
 from penstock.common import Configuration, Duration, Row, RowKind, Time, Types, WatermarkStrategy
 from penstock.core.clock import ManualClock
 from penstock.core.errors import ConfigurationError
-from penstock.core.restart import restart_strategy
 from penstock.core.source import Position
 from penstock.core.state import ListStateDescriptor, ValueStateDescriptor
+from penstock.jobs.restart import restart_strategy
 
 
 def test_a_row_is_read_by_position_name_and_attribute() -> None:

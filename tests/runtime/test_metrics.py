@@ -31,10 +31,10 @@ from penstock.core.watermark import WatermarkStrategy
 from penstock.datastream import KeyedProcessFunction, MapFunction, ProcessFunction, RuntimeContext
 from penstock.datastream import StreamExecutionEnvironment as Environment
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
+from penstock.local.local_job import LocalJob
 from penstock.runtime.heavy_keys import HeavyKeys
 from penstock.testing import OneInputHarness
 from penstock.testing.jobs import collect, local_job
-from penstock.testing.local_host import LocalJob
 
 
 class Measured(MapFunction):

@@ -28,11 +28,11 @@ from penstock.datastream import (
 from penstock.datastream.functions import AllWindowFunction, ProcessAllWindowFunction
 from penstock.datastream.state import ListStateDescriptor, StateTtlConfig, ValueStateDescriptor
 from penstock.datastream.window import CountTumblingWindowAssigner
+from penstock.local.local_job import LocalJob
 from penstock.runtime.operator_state import BLOCK_BYTES
 from penstock.runtime.stage import StageTask
 from penstock.testing import KeyedOneInputHarness, OneInputHarness, Snapshot
 from penstock.testing.jobs import collect, local_job
-from penstock.testing.local_host import LocalJob
 from tests.effort import examples
 
 

@@ -31,8 +31,8 @@ from penstock.datastream import (
 from penstock.datastream import StreamExecutionEnvironment as Environment
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.launch import plan_options
+from penstock.local.local_job import LocalJob
 from penstock.testing.jobs import collect, local_job
-from penstock.testing.local_host import LocalJob
 from tests.effort import examples
 
 BAD = OutputTag("bad")

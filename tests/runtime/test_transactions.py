@@ -21,9 +21,9 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
     TwoPhaseCommitSinkFunction,
 )
+from penstock.local.local_job import LocalJob
 from penstock.plan.guarantees import paths
 from penstock.testing import local_job
-from penstock.testing.local_host import LocalJob
 
 CALLS: list[Any] = []
 TARGET: list[Any] = []

@@ -13,7 +13,6 @@ import pytest
 from penstock.core.errors import SavepointError
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.savepoint.folder import METADATA, Savepoint
-from penstock.savepoint.requests import Request
 from penstock.savepoint.sums import sealed, unsealed
 from penstock.state import open_state
 from penstock.testing import collect, local_job
@@ -139,12 +138,6 @@ def test_no_damage_of_a_small_file_is_believed(data: dict[str, Any]) -> None:
     for length in range(len(text)):
         with pytest.raises(ValueError):  # noqa: PT011
             unsealed(text[:length])
-
-
-def test_a_request_that_was_altered_is_not_done() -> None:
-    text = Request("/data/one", stop=True).encode()
-    with pytest.raises(ValueError, match="its checksum does not match"):
-        Request.decode(text.replace("one", "two").encode())
 
 
 def test_a_file_of_state_that_was_altered_is_not_read_by_spark_either(saved: Path, tmp_path: Path) -> None:

@@ -25,9 +25,10 @@ from penstock.datastream import CheckpointedFunction, KeyedProcessFunction, MapF
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import EventTimeSessionWindows
+from penstock.jobs.control_channel import REQUESTS
+from penstock.jobs.savepoint_requests import SavepointRequest, Waits, ask_for_savepoint
 from penstock.savepoint.files import Folder
 from penstock.savepoint.folder import Savepoint
-from penstock.savepoint.requests import REQUESTS, Request, ask
 from penstock.state import StateEditor, open_state
 from penstock.testing import local_job
 from tests.effort import HANG_MS
@@ -162,7 +163,7 @@ def test_a_job_is_stopped_rescaled_and_upgraded_and_its_results_are_those_of_one
     answers: list[str] = []
     asking = threading.Thread(
         target=lambda: answers.append(
-            ask(str(tmp_path / "two"), Request(str(tmp_path / "asked")), SystemClock(), HANG_MS, HANG_MS)
+            ask_for_savepoint(str(tmp_path / "two"), SavepointRequest(str(tmp_path / "asked")), Waits(HANG_MS, HANG_MS))
         )
     )
     asking.start()  # before the job, which may be done before a thread that is started later has asked

@@ -10,10 +10,10 @@ from weakref import finalize
 from penstock.api.data_stream import DataStream
 from penstock.api.draft import Draft, Feed, upstream
 from penstock.connectors.cache import CacheSink, CacheSource, forget
-from penstock.core.client import JobClient, JobStatus
 from penstock.core.errors import ProgramError
 from penstock.core.scratch import scratch_folder
 from penstock.core.specs import OperatorSpec, SinkSpec, SourceSpec, TransformSpec
+from penstock.jobs.client import JobClient, JobStatus
 
 if TYPE_CHECKING:
     from penstock.api.environment import StreamExecutionEnvironment

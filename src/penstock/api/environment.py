@@ -17,7 +17,6 @@ from penstock.connectors.file_source import FileSource, StreamFormat
 from penstock.connectors.formats.files import InputFormat
 from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
 from penstock.connectors.socket_source import SocketTextStreamFunction
-from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
 from penstock.core.conform import conform
 from penstock.core.errors import ProgramError, RecordError
@@ -28,6 +27,7 @@ from penstock.core.specs import OperatorSpec, SourceSpec
 from penstock.core.types import TypeInformation
 from penstock.core.watermark import WatermarkStrategy
 from penstock.graph.stream_graph import StreamGraph
+from penstock.jobs.client import JobClient, JobExecutionResult
 
 T = TypeVar("T")
 

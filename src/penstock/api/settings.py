@@ -13,10 +13,10 @@ from penstock.core.execution_config import ExecutionConfig
 from penstock.core.execution_mode import RUNTIME_MODE, RuntimeExecutionMode
 from penstock.core.known_settings import with_newest_names
 from penstock.core.recovery import SAVEPOINT_DIR
-from penstock.core.restart_strategies import RestartStrategyConfiguration
 from penstock.core.slots import SlotSharingGroup
 from penstock.core.state_backend import StateBackend
 from penstock.core.time import Span, whole_ms
+from penstock.jobs.restart_strategies import RestartStrategyConfiguration
 
 __all__ = ["Settings"]
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
-from penstock.api.clock import SystemClock
-from penstock.api.errors import JobNotFoundError
-from penstock.api.running_jobs import Mailbox, RunningJob, announcements, find_job
 from penstock.cli.say import fail, table
+from penstock.core.clock import SystemClock
+from penstock.core.errors import JobNotFoundError
+from penstock.jobs.asking import ask_job, await_end
+from penstock.jobs.listing import RunningJob, find_job, running_jobs
 
-__all__ = ["ask", "cancel", "checkpoint_of", "job_argument", "list_jobs"]
-
-_LOOK_MS = 100
+__all__ = ["cancel", "checkpoint_of", "job_argument", "list_jobs"]
 
 
 def _names(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """Completions: names and ids of running jobs."""
-    known = [text for job in announcements() for text in (job.name, job.short_id)]
+    known = [text for job in running_jobs() for text in (job.name, job.short_id)]
     return [text for text in known if text.startswith(typed)]
 
 
@@ -42,7 +40,7 @@ def list_jobs(as_json: bool) -> None:
       penstock list
       penstock list --json
     """
-    jobs = announcements()
+    jobs = running_jobs()
     if as_json:
         click.echo(json.dumps([asdict(job) for job in jobs], indent=2))
     elif not jobs:
@@ -89,22 +87,13 @@ def cancel(job: str, wait: bool, timeout_s: float) -> None:
       penstock cancel /data/ckpt --wait
     """
     found = find_job(job)
-    ends = ask(found, "cancel", timeout_s).get("status") == "CANCELLING"
+    ends = ask_job(found, "cancel", timeout_s).get("status") == "CANCELLING"
     if ends and wait:
-        _await_end(found, timeout_s)
+        await_end(found, timeout_s)
         ends = False
     again = f" Started again, it goes on from {found.checkpoint}." if found.checkpoint else ""
     how = ": it ends as soon as the batch that runs has ended." if ends else "."
     click.echo(f"{'Canceling' if ends else 'Canceled'} '{found.name}' ({found.short_id}){how}{again}")
-
-
-def _await_end(job: RunningJob, timeout_s: float) -> None:
-    clock = SystemClock()
-    deadline_ms = clock.now_ms() + timeout_s * 1000
-    while _listed(job):
-        if clock.now_ms() >= deadline_ms:
-            fail(f"'{job.name}' is being canceled but has not ended for {timeout_s:g} s (process {job.pid})")
-        clock.sleep_ms(_LOOK_MS)
 
 
 def checkpoint_of(wanted: str) -> str:
@@ -118,42 +107,3 @@ def checkpoint_of(wanted: str) -> str:
     if not found.checkpoint:
         fail(f"'{found.name}' was started without --checkpoint: it can only be canceled (penstock cancel)")
     return found.checkpoint
-
-
-def ask(job: RunningJob, action: str, timeout_s: float, **arguments: Any) -> dict[str, Any]:
-    """Ask a running job for something and wait; ends the command if it refuses or is silent.
-
-    A job that ended meanwhile without an answer answers `{}`.
-    """
-    mailbox, clock = Mailbox(job.mailbox), SystemClock()
-    try:
-        request = mailbox.ask(action, **arguments)
-    except OSError as error:
-        fail(f"'{job.name}' cannot be reached through {job.mailbox}: {error}")
-    deadline_ms = clock.now_ms() + timeout_s * 1000
-    while (answer := mailbox.answer(request)) is None:
-        if not _listed(job):
-            answer = mailbox.answer(request) or {}
-            mailbox.close()
-            break
-        if clock.now_ms() >= deadline_ms:
-            fail(f"'{job.name}' has not answered for {timeout_s:g} s; it may be in a long batch (process {job.pid})")
-        clock.sleep_ms(_LOOK_MS)
-    if "error" in answer:
-        fail(f"'{job.name}': {answer['error']}")
-    return answer
-
-
-def _listed(job: RunningJob) -> bool:
-    return job.alive and any(other.job_id == job.job_id for other in _same_place(job))
-
-
-def _same_place(job: RunningJob) -> list[RunningJob]:
-    """The job as it is listed now; one that was found beside its checkpoint may be another user's."""
-    listed = announcements()
-    if any(other.job_id == job.job_id for other in listed) or not job.checkpoint:
-        return listed
-    try:
-        return [find_job(job.checkpoint)]
-    except JobNotFoundError:
-        return []

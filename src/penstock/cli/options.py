@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +21,29 @@ def _setting(_: click.Context, __: click.Parameter, values: Sequence[str]) -> di
     if bad:
         raise click.BadParameter(f"{bad[0]!r} is not of the form key=value")
     return {key.strip(): text for key, _, text in (value.partition("=") for value in values)}
+
+
+if TYPE_CHECKING:
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice
+
+
+class _Hosts(_Choice):
+    """The name of a host. The table of hosts is looked up when the names are needed, since commands start often."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        from penstock.launch import host_names
+
+        return host_names()
+
+    @choices.setter
+    def choices(self, _: tuple[str, ...]) -> None:
+        """Called by the base class with the names given to it: none."""
 
 
 def job_options(command: Any) -> Any:
@@ -41,7 +64,7 @@ def job_options(command: Any) -> Any:
         click.option("--conf", multiple=True, metavar="KEY=VALUE", callback=_setting, help="A setting; repeatable."),
         click.option(
             "--host",
-            type=click.Choice(["local", "bounded", "streaming"]),
+            type=_Hosts(),
             help="What runs the job; default: bounded if all its input is, else streaming.",
         ),
     )

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from penstock.cli.jobs import checkpoint_of, job_argument
+from penstock.jobs.savepoint_requests import SavepointRequest, Waits, ask_for_savepoint
 
 __all__ = ["savepoint", "start_options", "start_settings", "stop"]
 
@@ -77,6 +78,5 @@ def stop(job: str, path: str | None, drain: bool, timeout: int | None) -> None:
 
 
 def _ask(job: str, path: str, ends: bool, drain: bool, timeout: int | None) -> str:
-    from penstock.launch import ask_job
-
-    return ask_job(checkpoint_of(job), path, ends, drain, timeout)
+    waits = Waits(limit_ms=None if timeout is None else timeout * 1000)
+    return ask_for_savepoint(checkpoint_of(job), SavepointRequest(path, ends, drain), waits)

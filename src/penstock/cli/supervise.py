@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from penstock.api.supervisor import Supervisor, names_checkpoint, supervisor
+from penstock.jobs.supervisor import Supervisor, names_checkpoint, supervisor
 
 __all__ = ["supervise_option", "supervised"]
 

@@ -10,18 +10,18 @@ from penstock.connectors.formats.schemas import (
     SerializationSchema,
     SimpleStringSchema,
 )
-from penstock.core.client import JobClient, JobExecutionResult, JobID, JobStatus
 from penstock.core.config import Configuration
 from penstock.core.config_options import ConfigOption, ConfigOptions
 from penstock.core.constants import InputDependencyConstraint
 from penstock.core.execution_config import ExecutionConfig
-from penstock.core.futures import CompletableFuture
-from penstock.core.restart_strategies import RestartStrategies, RestartStrategyConfiguration
 from penstock.core.row import Row, RowKind
 from penstock.core.serializer import TypeSerializer
 from penstock.core.time import Duration, Instant, Time
 from penstock.core.types import TypeInformation, Types
 from penstock.core.watermark import WatermarkStrategy
+from penstock.jobs.client import JobClient, JobExecutionResult, JobID, JobStatus
+from penstock.jobs.futures import CompletableFuture
+from penstock.jobs.restart_strategies import RestartStrategies, RestartStrategyConfiguration
 
 __all__ = [
     "AvroRowDeserializationSchema",

@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.common.completable_future`."""
 
-from penstock.core.futures import CompletableFuture
+from penstock.jobs.futures import CompletableFuture
 
 __all__ = ["CompletableFuture"]

@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.common.job_client`."""
 
-from penstock.core.client import JobClient
+from penstock.jobs.client import JobClient
 
 __all__ = ["JobClient"]

@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.common.job_execution_result`."""
 
-from penstock.core.client import JobExecutionResult
+from penstock.jobs.client import JobExecutionResult
 
 __all__ = ["JobExecutionResult"]

@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.common.job_id`."""
 
-from penstock.core.client import JobID
+from penstock.jobs.client import JobID
 
 __all__ = ["JobID"]

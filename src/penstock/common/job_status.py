@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.common.job_status`."""
 
-from penstock.core.client import JobStatus
+from penstock.jobs.client import JobStatus
 
 __all__ = ["JobStatus"]

@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.common.restart_strategy`."""
 
-from penstock.core.restart_strategies import RestartStrategies, RestartStrategyConfiguration
+from penstock.jobs.restart_strategies import RestartStrategies, RestartStrategyConfiguration
 
 __all__ = ["RestartStrategies", "RestartStrategyConfiguration"]

@@ -11,6 +11,7 @@ __all__ = [
     "DamagedCheckpointError",
     "ForeignCheckpointError",
     "JavaError",
+    "JobControlError",
     "JobFailedError",
     "JobNotFoundError",
     "KeyTypeError",
@@ -82,6 +83,10 @@ class SparkDiedError(JobFailedError):
 
 class JobNotFoundError(PenstockError):
     """No running job, or more than one, fits what was asked for."""
+
+
+class JobControlError(PenstockError):
+    """A running job refuses what another process asks of it, or does not answer."""
 
 
 class OperatorError(PenstockError):

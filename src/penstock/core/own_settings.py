@@ -10,9 +10,8 @@ from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
 from penstock.core.time import parse_duration_ms
 
-__all__ = ["HOSTS", "OWN_SETTINGS", "OwnSetting", "check_own_settings", "check_source_settings"]
+__all__ = ["OWN_SETTINGS", "OwnSetting", "check_own_settings", "check_source_settings"]
 
-HOSTS = ("auto", "local", "bounded", "streaming")
 _PREFIX = "penstock."
 
 
@@ -64,7 +63,7 @@ OWN_SETTINGS = {
     "penstock.batch.target-ms": _duration("how long a micro-batch should take"),
     "penstock.cache.dir": _folder("where cached streams are kept"),
     "penstock.chunk.records": _whole(1, "records that travel together between stages"),
-    "penstock.host": _choice(HOSTS, "what runs the job"),
+    "penstock.host": OwnSetting("what runs the job", "auto or the name of a host", lambda text: True),  # see launch
     "penstock.jvm.compiler": _choice(
         ("quick", "full"), "how an embedded JVM compiles; full is for jobs that let Spark's SQL do much"
     ),

@@ -12,7 +12,7 @@ import tempfile
 from hashlib import blake2b
 from pathlib import Path
 
-from penstock.core.running_jobs import process_mark, runs
+from penstock.core.processes import process_mark, runs
 
 __all__ = ["scratch_folder", "sweep"]
 

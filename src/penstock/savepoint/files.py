@@ -65,6 +65,9 @@ class Folder:
         info = system.get_file_info(path)
         return info.size if info.type == pafs.FileType.File else None
 
+    def exists(self, name: str) -> bool:
+        return self.size(name) is not None
+
     def names(self, name: str = "") -> list[str]:
         """Files and folders in a folder; nothing if it does not exist."""
         system, path = self._open(name)

@@ -10,12 +10,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.taskcontext import TaskContext as SparkTaskContext
 
-from penstock.core.attendant import dismiss
-from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
 from penstock.core.job import JobPlan
 from penstock.core.source import Position
+from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
+from penstock.jobs.job_thread import JobThread
+from penstock.jobs.registration import unregister
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
@@ -29,7 +30,6 @@ from penstock.spark.bundle import Bundle, errors_travel, make_bundle
 from penstock.spark.death import death_behind
 from penstock.spark.failures import translate
 from penstock.spark.frames import make_frames, own_vertices, union_frames
-from penstock.spark.job_thread import JobThread
 from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
 from penstock.spark.session import job_session
 from penstock.spark.task_count import tasks_done
@@ -101,7 +101,7 @@ class BoundedJob(JobClient):
 
     def wait(self) -> JobExecutionResult:
         self._thread.join_or_stop(self.stop)
-        dismiss(self)
+        unregister(self)
         if self._error is not None:
             raise self._error
         return JobExecutionResult(

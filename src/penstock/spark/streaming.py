@@ -17,23 +17,24 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.core.attendant import dismiss
 from penstock.core.checkpointed import checkpointed_function
-from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
 from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError, SavepointError, SparkDiedError
-from penstock.core.futures import CompletableFuture
 from penstock.core.job import JobPlan
 from penstock.core.recovery import SAVEPOINT_DIR, Recovery
-from penstock.core.restart import RestartStrategy, restart_strategy
 from penstock.core.scratch import scratch_folder
+from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
+from penstock.jobs.futures import CompletableFuture
+from penstock.jobs.job_thread import JobThread
+from penstock.jobs.registration import unregister
+from penstock.jobs.restart import RestartStrategy, restart_strategy
+from penstock.jobs.savepoint_requests import SavepointRequest
 from penstock.runtime.admission import admission, read_by
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.state.page import NO_TIMER
-from penstock.savepoint.requests import Request
 from penstock.spark.bundle import make_bundle
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.damage import check_state
@@ -42,11 +43,10 @@ from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.frames import frame_vertices, union_stream_frames
 from penstock.spark.frozen_frames import freeze_frames
 from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
-from penstock.spark.job_thread import JobThread
 from penstock.spark.kept_events import sweep_events
 from penstock.spark.processor import StageProcessor
 from penstock.spark.rows import SCHEMA, from_arrow
-from penstock.spark.service import Service
+from penstock.spark.savepoint_writer import savepoint_coordinator
 from penstock.spark.session import job_session
 from penstock.spark.start import find_start
 from penstock.spark.state_reader import committed_union_lists
@@ -103,7 +103,7 @@ class StreamingJob(JobClient):
         self._halted = threading.Event()
         self._batch_ms: dict[int, int] = {}
         self._release_ms = 0
-        self._service = Service(spark, self._checkpoint, plan, self._clock)
+        self._coordinator = savepoint_coordinator(spark, self._checkpoint, plan, self._clock)
         self._watchman = Watchman(self._checkpoint, self._clock)
         # of the current run
         self._control = ControlFile(os.path.join(self._scratch, "control.json"))
@@ -128,7 +128,7 @@ class StreamingJob(JobClient):
             while True:
                 error = self._run_once()
                 if error is None:
-                    ended = self._finished or self._service.saved or not self._stopping
+                    ended = self._finished or self._coordinator.saved or not self._stopping
                     self._status = JobStatus.FINISHED if ended else JobStatus.CANCELED
                     return
                 self._watchman.check()
@@ -164,7 +164,7 @@ class StreamingJob(JobClient):
         for waiting in self._queues.values():
             waiting.put(_END)
         shutil.rmtree(self._scratch, ignore_errors=True)
-        self._service.close()
+        self._coordinator.close()
 
     def _run_once(self) -> PenstockError | None:
         """One run of the query; the error it failed with, if it failed."""
@@ -260,7 +260,7 @@ class StreamingJob(JobClient):
 
         The first batch of a run comes first: it commits what the last one prepared.
         """
-        if self._released is not None and self._service.heed(
+        if self._released is not None and self._coordinator.handle_requests(
             self._released, self._finished, lambda: self._between_batches(query)
         ):
             self._stopping = True
@@ -272,8 +272,8 @@ class StreamingJob(JobClient):
             begun = self._released is not None
             words = {
                 "stop": self._stopping,
-                "hold": begun and self._service.holds,
-                "drain": begun and self._service.drains,
+                "hold": begun and self._coordinator.holds,
+                "drain": begun and self._coordinator.drains,
                 "next_timer_ms": self._due_ms,
                 "limits": self._admission.limits(),
             }
@@ -396,13 +396,13 @@ class StreamingJob(JobClient):
         if self._status.is_globally_terminal_state():
             raise SavepointError(f"The job '{self._plan.name}' has ended ({self._status.name}): no savepoint is taken")
         path = f"{chosen.rstrip('/')}/savepoint-{self._id[:6]}-{uuid.uuid4().hex[:12]}"
-        future = self._service.inbox.put(Request(path, stop, drain))
+        future = self._coordinator.submit(SavepointRequest(path, stop, drain))
         self._ran.set()
         return CompletableFuture(future)
 
     def wait(self) -> JobExecutionResult:
         self._thread.join_or_stop(self.stop)
-        dismiss(self)
+        unregister(self)
         if self._error is not None:
             raise self._error
         return JobExecutionResult(

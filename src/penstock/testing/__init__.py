@@ -1,6 +1,7 @@
 """Test kit: run jobs and single functions in process, without a JVM."""
 
 from penstock.core.clock import ManualClock
+from penstock.local.local_job import LocalJob
 from penstock.testing.harness import (
     BroadcastHarness,
     JoinHarness,
@@ -10,7 +11,6 @@ from penstock.testing.harness import (
     TwoInputHarness,
 )
 from penstock.testing.jobs import collect, local_job
-from penstock.testing.local_host import LocalJob
 from penstock.testing.pattern_harness import PatternHarness
 from penstock.testing.scripted import EVERY_RECORD, PER_RECORD, At, Mark, ScriptedSource, Tick, scripted_stream
 from penstock.testing.transcripts import Transcript, load_transcripts, run_local, run_on_host

@@ -10,8 +10,8 @@ from penstock.api.environment import StreamExecutionEnvironment
 from penstock.core.clock import Clock
 from penstock.core.job import RuntimeSettings
 from penstock.core.specs import CollectSpec
+from penstock.local.local_job import LocalJob
 from penstock.plan.compile import PlanOptions, compile_job
-from penstock.testing.local_host import LocalJob
 
 __all__ = ["collect", "local_job"]
 

@@ -21,8 +21,8 @@ from penstock.core.output_tag import OutputTag
 from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.core.window_assigners import SessionWindows, TimeWindows
 from penstock.core.window_functions import ProcessWindowFunction
+from penstock.local.local_job import LocalJob
 from penstock.testing.jobs import collect, local_job
-from penstock.testing.local_host import LocalJob
 from penstock.testing.trace_svg import draw
 
 __all__ = ["Arrival", "Firing", "Trace", "trace"]

@@ -1,0 +1,1 @@
+"""What manages a running job from outside: its listing, the control channel, its client, restarts."""

@@ -1,0 +1,1 @@
+"""The local host: a job in this process, without a JVM."""

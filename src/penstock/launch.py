@@ -261,7 +261,7 @@ def _start(plan: JobPlan, conf: Configuration, host: str, job_id: str) -> JobCli
             f"{SAVEPOINT_PATH} starts a job from a savepoint, which the bounded host cannot: it keeps no state. "
             "Do not set penstock.host to bounded, nor run in BATCH mode"
         )
-    from penstock.spark.jvm import begin_jvm
+    from penstock.spark.startup.jvm import begin_jvm
 
     begin_jvm(conf, plan.partitions)
     if host == "bounded":
@@ -303,17 +303,17 @@ def execution_plan(graph: StreamGraph, conf: Configuration, parallelism: int, ma
 
 def spark_session(conf: Configuration, parallelism: int) -> Any:
     """The session in which DataFrames meet jobs; started if none runs."""
-    from penstock.spark.jvm import begin_jvm
+    from penstock.spark.startup.jvm import begin_jvm
 
     begin_jvm(conf, parallelism)
-    from penstock.spark.session import get_session
+    from penstock.spark.startup.session import get_session
 
     return get_session(conf, parallelism)
 
 
 def java_version() -> tuple[str, str]:
     """The Java that an embedded Spark would run on: home and version; JavaError if there is none."""
-    from penstock.spark.java import find_java, version_of
+    from penstock.spark.startup.java import find_java, version_of
 
     home = find_java()
     return home, version_of(home)

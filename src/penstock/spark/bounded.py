@@ -26,15 +26,14 @@ from penstock.runtime.operator_state import RunStart
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
 from penstock.spark.bundle import Bundle, errors_travel, make_bundle
-from penstock.spark.death import death_behind
 from penstock.spark.failures import translate
 from penstock.spark.frames import make_frames, own_vertices, union_frames
 from penstock.spark.job_thread import JobThread
 from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
-from penstock.spark.session import job_session
-from penstock.spark.task_count import tasks_done
+from penstock.spark.startup.jvm_exit import death_behind
+from penstock.spark.startup.session import job_session
 
-__all__ = ["start_bounded"]
+__all__ = ["start_bounded", "tasks_done"]
 
 
 def start_bounded(plan: JobPlan, conf: Configuration, job_id: str = "") -> JobClient:
@@ -127,6 +126,14 @@ class BoundedJob(JobClient):
     def results(self, name: str) -> Iterator[Any]:
         self.wait()
         yield from self._results.get(name, [])
+
+
+def tasks_done(spark: SparkSession, job_group: str) -> int:
+    """Completed tasks of all Spark jobs of a group, as far as Spark still knows."""
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(job_group)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+    return sum(stage.numCompletedTasks for stage in stages if stage is not None)
 
 
 def line(spark: SparkSession, plan: JobPlan, bundle: Bundle, info: BatchInfo) -> DataFrame:

@@ -19,8 +19,8 @@ from penstock.core.job import JobPlan
 from penstock.runtime.local_classes import define_with, enter_job
 from penstock.runtime.memory import seldom_collect
 from penstock.runtime.reachable import unimportable_classes
-from penstock.spark.daemon import spare_full_collections
 from penstock.spark.dependencies import enter_worker
+from penstock.spark.startup.daemon import spare_full_collections
 
 __all__ = ["Bundle", "carried_error", "errors_travel", "make_bundle"]
 

@@ -37,7 +37,6 @@ from penstock.savepoint.requests import Request
 from penstock.spark.bundle import make_bundle
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.damage import check_state
-from penstock.spark.death import death_behind
 from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.frames import frame_vertices, union_stream_frames
 from penstock.spark.frozen_frames import freeze_frames
@@ -47,8 +46,9 @@ from penstock.spark.kept_events import sweep_events
 from penstock.spark.processor import StageProcessor
 from penstock.spark.rows import SCHEMA, from_arrow
 from penstock.spark.service import Service
-from penstock.spark.session import job_session
 from penstock.spark.start import find_start
+from penstock.spark.startup.jvm_exit import death_behind
+from penstock.spark.startup.session import job_session
 from penstock.spark.state_reader import committed_union_lists
 from penstock.spark.watchman import Watchman
 

@@ -1,6 +1,6 @@
 """The daemon whose children are the Python workers: PySpark's, with our modules imported once for all of them.
 
-An embedded Spark runs it as `python -m penstock.spark.daemon pyspark.worker`; elsewhere PySpark's own is at work.
+An embedded Spark runs it as `python -m penstock.spark.startup.daemon pyspark.worker`; other masters run PySpark's own.
 """
 
 from __future__ import annotations

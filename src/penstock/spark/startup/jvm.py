@@ -23,10 +23,11 @@ from pathlib import Path
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
 from penstock.core.scratch import scratch_folder
-from penstock.spark.archive import archive_option
-from penstock.spark.java import find_java
-from penstock.spark.quiet import quiet_start
-from penstock.spark.settings import all_settings, checked_master, given_settings, pyspark_folder
+from penstock.spark.startup.archive import archive_option
+from penstock.spark.startup.java import find_java
+from penstock.spark.startup.places import pyspark_folder
+from penstock.spark.startup.quiet import quiet_start
+from penstock.spark.startup.settings import all_settings, checked_master, given_settings
 
 __all__ = ["Jvm", "begin_jvm", "embedded_settings", "launching", "prepare_jvm", "submitted", "take_jvm"]
 
@@ -87,7 +88,7 @@ def embedded_settings(given: dict[str, str], cores: int) -> dict[str, str]:
     """Everything that an embedded Spark is told at its start."""
     master = checked_master(given, cores)
     if master.startswith("local"):
-        own = {"spark.python.daemon.module": "penstock.spark.daemon", **_at_home()}
+        own = {"spark.python.daemon.module": "penstock.spark.startup.daemon", **_at_home()}
     else:
         own = {"spark.executorEnv.PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     return {**own, **all_settings(given), "spark.master": master}

@@ -1,7 +1,7 @@
-"""The class-data archive that halves the start of the driver's JVM; `python -m penstock.spark.archive PATH` makes it.
+"""The class-data archive that halves the start of the driver's JVM.
 
-A short batch and a short stateful query are run so that the archive holds the classes that jobs use;
-the JVM writes it when it ends.
+`python -m penstock.spark.startup.archive PATH` makes one: it runs a short batch and a short stateful query, so that the
+archive holds the classes that jobs use. The JVM writes the archive when it ends.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from penstock.spark.cache import cache_folder, digest
-from penstock.spark.settings import pyspark_folder
+from penstock.spark.startup.places import cache_folder, digest, pyspark_folder
 
 __all__ = ["archive_option", "archive_path", "make_archive"]
 
@@ -101,7 +100,7 @@ def _last_used(archive: Path) -> float:
 def _make_in_background(archive: Path) -> None:
     """A process of its own, at low priority, that outlives this one."""
     subprocess.Popen(
-        ["nice", "-n", "19", sys.executable, "-m", "penstock.spark.archive", str(archive)],
+        ["nice", "-n", "19", sys.executable, "-m", "penstock.spark.startup.archive", str(archive)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -5,14 +5,12 @@ Imports nothing of PySpark: the JVM is started with them while PySpark is still 
 
 from __future__ import annotations
 
-import os
 import sys
-from importlib.util import find_spec
 
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
 
-__all__ = ["FORCED", "all_settings", "checked_master", "given_settings", "pyspark_folder", "refuse_forbidden"]
+__all__ = ["FORCED", "all_settings", "checked_master", "given_settings", "refuse_forbidden"]
 
 FORCED = {
     # with format 1 a predecessor driver that wakes up overwrites committed state
@@ -93,11 +91,3 @@ def checked_master(given: dict[str, str], cores: int) -> str:
             f"{master!r} is no Spark master: give spark://HOST:PORT, yarn, k8s://HOST:PORT or local[CORES]"
         )
     return master
-
-
-def pyspark_folder() -> str:
-    """Where PySpark is installed; it is not imported for that."""
-    found = find_spec("pyspark")
-    assert found is not None, "PySpark is a dependency"
-    assert found.origin is not None
-    return os.path.dirname(found.origin)

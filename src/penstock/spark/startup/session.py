@@ -16,15 +16,14 @@ from penstock.core.config import Configuration
 from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import ConfigurationError
 from penstock.core.job import JobPlan
-from penstock.spark.death import forget_dead_jvm, note_jvm
 from penstock.spark.dependencies import ship
 from penstock.spark.failures import translate
 from penstock.spark.frames import frame_vertices
-from penstock.spark.jvm import Jvm, embedded_settings, launching, prepare_jvm, submitted, take_jvm
-from penstock.spark.python import worker_python
-from penstock.spark.quiet import quiet_accumulators, quiet_bridge, quiet_start
-from penstock.spark.settings import FORCED, all_settings, given_settings, refuse_forbidden
-from penstock.spark.warm import warm_workers
+from penstock.spark.startup.jvm import Jvm, embedded_settings, launching, prepare_jvm, submitted, take_jvm
+from penstock.spark.startup.jvm_exit import forget_dead_jvm, note_jvm
+from penstock.spark.startup.quiet import quiet_accumulators, quiet_bridge, quiet_start
+from penstock.spark.startup.settings import FORCED, all_settings, given_settings, refuse_forbidden
+from penstock.spark.startup.workers import warm_workers, worker_python
 
 __all__ = ["get_session", "job_session"]
 

@@ -268,7 +268,7 @@ def _start(plan: JobPlan, conf: Configuration, host: str, job_id: str) -> JobCli
         from penstock.spark.bounded import start_bounded
 
         return start_bounded(plan, conf, job_id)
-    from penstock.spark.streaming import start_streaming
+    from penstock.spark.streaming.job import start_streaming
 
     return start_streaming(plan, conf, job_id)
 
@@ -371,7 +371,7 @@ _ANSWER_MS, _FINISH_MS = 60_000, 600_000
 
 def checkpoint_to_savepoint(checkpoint: str, path: str) -> Savepoint:
     """Write the last committed state of a checkpoint as a savepoint, by Spark."""
-    from penstock.spark.start import checkpoint_state
+    from penstock.spark.checkpoint.start_point import checkpoint_state
 
     return checkpoint_state(spark_session(base_configuration(), 1), checkpoint, path)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from penstock.core.clock import ManualClock
-from penstock.spark.intake import IntakeOptions, IntakeReader
+from penstock.spark.streaming.multiplexed_source import IntakeOptions, IntakeReader
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from penstock.core.clock import Clock
 from penstock.core.errors import JobFailedError
 from penstock.savepoint.requests import REQUESTS, Request, answer_name, request_name
 from penstock.savepoint.sums import sealed
-from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.checkpoint.folder import Checkpoint
 
 __all__ = ["Asked", "Inbox"]
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StructType
 
 from penstock.runtime.chunk import ChunkRow
-from penstock.spark.labels import labels
+from penstock.spark.partition_labels import labels
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,11 +12,11 @@ from penstock.core.job import JobPlan
 from penstock.savepoint.describe import notes_of
 from penstock.savepoint.folder import Moment
 from penstock.savepoint.requests import Request
-from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.checkpoint.folder import Checkpoint
+from penstock.spark.checkpoint.state_reader import committed_positions, savepoint_of, undrained
 from penstock.spark.failures import translate
 from penstock.spark.frames import frame_vertices
 from penstock.spark.requests import Asked, Inbox
-from penstock.spark.state_reader import committed_positions, savepoint_of, undrained
 
 __all__ = ["Service"]
 

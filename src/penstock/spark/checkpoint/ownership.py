@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.core.clock import Clock
 from penstock.core.errors import CheckpointError
-from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.checkpoint.folder import Checkpoint
 
 __all__ = ["Watchman"]
 

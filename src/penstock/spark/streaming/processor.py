@@ -19,9 +19,9 @@ from penstock.runtime.chunk import ChunkRow
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.stage import StageTask, sorted_rows
 from penstock.spark.bundle import Bundle, errors_travel
-from penstock.spark.labels import spark_partition
+from penstock.spark.partition_labels import spark_partition
 from penstock.spark.rows import from_columns, to_pandas
-from penstock.spark.state_store import SparkStore, open_map_state
+from penstock.spark.streaming.state_store import SparkStore, open_map_state
 
 __all__ = ["StageProcessor"]
 

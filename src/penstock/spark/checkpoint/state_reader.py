@@ -18,8 +18,8 @@ from penstock.savepoint.describe import Positions
 from penstock.savepoint.folder import Moment, Part, Savepoint, finish_savepoint, refuse_used, write_part
 from penstock.savepoint.metadata import PlanNotes
 from penstock.spark.bundle import errors_travel
-from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.state_store import STATE_NAME
+from penstock.spark.checkpoint.folder import Checkpoint
+from penstock.spark.streaming.state_store import STATE_NAME
 
 __all__ = ["committed_positions", "committed_union_lists", "savepoint_of", "undrained"]
 

@@ -27,7 +27,7 @@ from penstock.core.source import Position, ReadBatch, Source, SourceClock
 from penstock.core.specs import SourceSpec
 from penstock.core.whole_files import write_whole
 from penstock.savepoint.sums import sealed, unsealed
-from penstock.spark.damage import damaged
+from penstock.spark.checkpoint.integrity import damaged
 from penstock.spark.frames import rows_of
 
 __all__ = ["FrozenFrame", "freeze_frames"]

@@ -9,10 +9,10 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from penstock.core.errors import DamagedCheckpointError
-from penstock.spark.offsets import intact
+from penstock.spark.streaming.offsets import intact
 
 if TYPE_CHECKING:
-    from penstock.spark.checkpoint import Checkpoint
+    from penstock.spark.checkpoint.folder import Checkpoint
 
 __all__ = ["check_logs", "check_state", "damaged", "digest", "state_descriptions"]
 

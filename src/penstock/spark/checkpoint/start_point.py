@@ -16,9 +16,9 @@ from penstock.savepoint.files import Folder
 from penstock.savepoint.folder import Moment, Savepoint
 from penstock.savepoint.match import DEFAULT_MAX_PARALLELISM, another_program, fit, pin
 from penstock.savepoint.metadata import PlanNotes
-from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.damage import check_logs
-from penstock.spark.state_reader import committed_positions, savepoint_of
+from penstock.spark.checkpoint.folder import Checkpoint
+from penstock.spark.checkpoint.integrity import check_logs
+from penstock.spark.checkpoint.state_reader import committed_positions, savepoint_of
 
 __all__ = ["Start", "checkpoint_state", "find_start"]
 

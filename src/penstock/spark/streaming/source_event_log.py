@@ -19,7 +19,7 @@ import pyarrow.fs as pafs
 from penstock.core.errors import DamagedCheckpointError
 
 if TYPE_CHECKING:
-    from penstock.spark.checkpoint import Checkpoint
+    from penstock.spark.checkpoint.folder import Checkpoint
 
 __all__ = ["KeptEvents", "sweep_events"]
 

@@ -35,22 +35,22 @@ from penstock.runtime.operator_state import RunStart
 from penstock.runtime.state.page import NO_TIMER
 from penstock.savepoint.requests import Request
 from penstock.spark.bundle import make_bundle
-from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.damage import check_state
+from penstock.spark.checkpoint.folder import Checkpoint
+from penstock.spark.checkpoint.integrity import check_state
+from penstock.spark.checkpoint.ownership import Watchman
+from penstock.spark.checkpoint.start_point import find_start
+from penstock.spark.checkpoint.state_reader import committed_union_lists
 from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.frames import frame_vertices, union_stream_frames
-from penstock.spark.frozen_frames import freeze_frames
-from penstock.spark.intake import ControlFile, IntakeOptions, intake_source
 from penstock.spark.job_thread import JobThread
-from penstock.spark.kept_events import sweep_events
-from penstock.spark.processor import StageProcessor
+from penstock.spark.materialized_frames import freeze_frames
 from penstock.spark.rows import SCHEMA, from_arrow
 from penstock.spark.service import Service
-from penstock.spark.start import find_start
 from penstock.spark.startup.jvm_exit import death_behind
 from penstock.spark.startup.session import job_session
-from penstock.spark.state_reader import committed_union_lists
-from penstock.spark.watchman import Watchman
+from penstock.spark.streaming.multiplexed_source import ControlFile, IntakeOptions, intake_source
+from penstock.spark.streaming.processor import StageProcessor
+from penstock.spark.streaming.source_event_log import sweep_events
 
 __all__ = ["StreamingJob", "start_streaming"]
 

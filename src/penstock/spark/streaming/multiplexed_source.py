@@ -34,9 +34,9 @@ from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.rows import page_rows, subtask_rows
 from penstock.spark.bundle import Bundle, errors_travel
 from penstock.spark.frames import batch_id, frame_vertices, own_vertices
-from penstock.spark.kept_events import KeptEvents
-from penstock.spark.offsets import offset
 from penstock.spark.rows import SCHEMA, to_arrow
+from penstock.spark.streaming.offsets import offset
+from penstock.spark.streaming.source_event_log import KeptEvents
 
 __all__ = ["ControlFile", "IntakeOptions", "intake_source"]
 

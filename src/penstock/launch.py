@@ -38,7 +38,7 @@ from penstock.plan.guarantees import guarantee_lines, guarantees_text
 from penstock.runtime.dependencies import dependencies_at_hand
 
 if TYPE_CHECKING:
-    from penstock.savepoint.folder import Savepoint
+    from penstock.savepoint.savepoint import Savepoint
 
 __all__ = [
     "CONF_VARIABLE",

@@ -11,7 +11,7 @@ import pytest
 from penstock.core.errors import DamagedCheckpointError
 from penstock.core.source import Position
 from penstock.core.whole_files import write_whole
-from penstock.savepoint.sums import sealed
+from penstock.savepoint.sealed_json import sealed
 from penstock.spark.materialized_frames import _digest, _load, _unread, _writer
 
 

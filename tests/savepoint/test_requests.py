@@ -17,8 +17,8 @@ from penstock.cli.command import main
 from penstock.core.clock import SystemClock
 from penstock.core.errors import SavepointError
 from penstock.core.running_jobs import RunningJob, announce, process_mark
-from penstock.savepoint.files import Folder
 from penstock.savepoint.requests import REQUESTS, Request, answer_name, ask
+from penstock.savepoint.storage import Folder
 
 
 @pytest.fixture

@@ -25,9 +25,9 @@ from penstock.datastream import CheckpointedFunction, KeyedProcessFunction, MapF
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import EventTimeSessionWindows
-from penstock.savepoint.files import Folder
-from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.requests import REQUESTS, Request, ask
+from penstock.savepoint.savepoint import Savepoint
+from penstock.savepoint.storage import Folder
 from penstock.state import StateEditor, open_state
 from penstock.testing import local_job
 from tests.effort import HANG_MS

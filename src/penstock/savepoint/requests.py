@@ -13,8 +13,8 @@ from typing import Any
 from penstock.core.clock import SystemClock
 from penstock.core.errors import JobNotFoundError, SavepointError
 from penstock.core.running_jobs import find_job
-from penstock.savepoint.files import Folder
-from penstock.savepoint.sums import sealed, unsealed
+from penstock.savepoint.sealed_json import sealed, unsealed
+from penstock.savepoint.storage import Folder
 
 __all__ = ["REQUESTS", "Request", "answer_name", "ask", "request_name"]
 

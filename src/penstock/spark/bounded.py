@@ -25,12 +25,12 @@ from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
-from penstock.spark.bundle import Bundle, errors_travel, make_bundle
-from penstock.spark.failures import translate
+from penstock.spark.failures import errors_travel, translate
 from penstock.spark.frames import make_frames, own_vertices, union_frames
 from penstock.spark.job_thread import JobThread
+from penstock.spark.pickled_plan import PickledPlan, pickle_plan
 from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
-from penstock.spark.startup.jvm_exit import death_behind
+from penstock.spark.startup.jvm_exit import jvm_exit_behind
 from penstock.spark.startup.session import job_session
 
 __all__ = ["start_bounded", "tasks_done"]
@@ -39,16 +39,16 @@ __all__ = ["start_bounded", "tasks_done"]
 def start_bounded(plan: JobPlan, conf: Configuration, job_id: str = "") -> JobClient:
     """Start a bounded job; it runs in a thread of its own."""
     make_frames(plan)
-    bundle = make_bundle(plan)
+    pickled = pickle_plan(plan)
     spark = job_session(plan, conf, __name__)
-    return BoundedJob(plan, bundle, spark, job_id)
+    return BoundedJob(plan, pickled, spark, job_id)
 
 
 class BoundedJob(JobClient):
     """One batch: no checkpoint; sinks publish only at the end."""
 
-    def __init__(self, plan: JobPlan, bundle: Bundle, spark: SparkSession, job_id: str = "") -> None:
-        self._plan, self._bundle, self._spark = plan, bundle, spark
+    def __init__(self, plan: JobPlan, pickled: PickledPlan, spark: SparkSession, job_id: str = "") -> None:
+        self._plan, self._pickled, self._spark = plan, pickled, spark
         self._id = job_id or uuid.uuid4().hex
         self._clock = SystemClock()
         self._status = JobStatus.RUNNING
@@ -72,12 +72,12 @@ class BoundedJob(JobClient):
         except BaseException as error:
             if self._status is not JobStatus.CANCELED:
                 self._status = JobStatus.FAILED
-                self._error = death_behind(error, self._spark) or translate(error)
+                self._error = jvm_exit_behind(error, self._spark) or translate(error)
         finally:
             self._ended_ms = self._clock.now_ms()
 
     def _execute(self) -> BatchOutput:
-        frame = line(self._spark, self._plan, self._bundle, BatchInfo(self._id, 0, self._started_ms))
+        frame = line(self._spark, self._plan, self._pickled, BatchInfo(self._id, 0, self._started_ms))
         batches = frame.toArrow().to_batches()
         enter_job(self._plan)
         return BatchOutput(from_arrow(batches, 0))
@@ -136,24 +136,24 @@ def tasks_done(spark: SparkSession, job_group: str) -> int:
     return sum(stage.numCompletedTasks for stage in stages if stage is not None)
 
 
-def line(spark: SparkSession, plan: JobPlan, bundle: Bundle, info: BatchInfo) -> DataFrame:
+def line(spark: SparkSession, plan: JobPlan, pickled: PickledPlan, info: BatchInfo) -> DataFrame:
     """The line of stages as a batch DataFrame."""
     splits = [(v.vertex_id, s) for v in own_vertices(plan) for s in range(v.parallelism)]
     tasks = len(splits) + 1
-    frame = spark.range(0, tasks, 1, tasks).mapInArrow(_reader(bundle, splits, info), SCHEMA)
-    frame = union_frames(frame, plan, bundle, info)
+    frame = spark.range(0, tasks, 1, tasks).mapInArrow(_reader(pickled, splits, info), SCHEMA)
+    frame = union_frames(frame, plan, pickled, info)
     for level in range(1, plan.stages + 1):
         shuffled = frame.repartition(plan.partitions, "label").sortWithinPartitions("label", "seq", "channel")
-        frame = shuffled.mapInArrow(_stage(bundle, level), SCHEMA)
+        frame = shuffled.mapInArrow(_stage(pickled, level), SCHEMA)
     return frame
 
 
-def _reader(bundle: Bundle, splits: list[tuple[int, int]], info: BatchInfo) -> Any:
+def _reader(pickled: PickledPlan, splits: list[tuple[int, int]], info: BatchInfo) -> Any:
     """Task 0 sends the control rows, task i + 1 reads split i."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
-            plan = bundle.load()
+            plan = pickled.load()
             for batch in batches:
                 for index in batch.column(0).to_pylist():
                     rows = control_rows(plan, info) if index == 0 else _split(plan, splits[index - 1], info)
@@ -168,10 +168,10 @@ def _split(plan: JobPlan, place: tuple[int, int], info: BatchInfo) -> Iterator[C
     return read_split(plan, vertex, split, Position(start.at), None, SystemClock(), info)
 
 
-def _stage(bundle: Bundle, level: int) -> Any:
+def _stage(pickled: PickledPlan, level: int) -> Any:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
-            plan = bundle.load()
+            plan = pickled.load()
             context = SparkTaskContext.get()
             assert context is not None
             partition = context.partitionId()

@@ -26,19 +26,19 @@ from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
 from penstock.core.specs import SourceSpec
 from penstock.core.whole_files import write_whole
-from penstock.savepoint.sums import sealed, unsealed
+from penstock.savepoint.sealed_json import sealed, unsealed
 from penstock.spark.checkpoint.integrity import damaged
 from penstock.spark.frames import rows_of
 
-__all__ = ["FrozenFrame", "freeze_frames"]
+__all__ = ["MaterializedFrame", "materialize_frames"]
 
 _MANIFEST = "rows.json"
 
 
-class FrozenFrame(Source):
+class MaterializedFrame(Source):
     """The rows of a DataFrame in a file of Arrow batches, `counts` of them in each; a position is a number of batches.
 
-    >>> FrozenFrame("/rows.arrow", (10, 10, 5)).advance(0, 1, Position(0), Position(0), 15, SourceClock(0, 0))
+    >>> MaterializedFrame("/rows.arrow", (10, 10, 5)).advance(0, 1, Position(0), Position(0), 15, SourceClock(0, 0))
     Position(at=2, ended=False)
     """
 
@@ -74,12 +74,12 @@ class FrozenFrame(Source):
                     yield rows_of(reader.get_batch(number))
 
 
-def freeze_frames(plan: JobPlan, location: str, conf: Configuration) -> JobPlan:
+def materialize_frames(plan: JobPlan, location: str, conf: Configuration) -> JobPlan:
     """The plan with its batch DataFrames written down, if that has not been done before, as sources with positions."""
-    return replace(plan, vertices=tuple(_frozen(vertex, location, conf) for vertex in plan.vertices))
+    return replace(plan, vertices=tuple(_materialized(vertex, location, conf) for vertex in plan.vertices))
 
 
-def _frozen(vertex: Vertex, location: str, conf: Configuration) -> Vertex:
+def _materialized(vertex: Vertex, location: str, conf: Configuration) -> Vertex:
     head = vertex.operators[0]
     if not isinstance(head.spec, SourceSpec) or not isinstance(head.spec.source, DataFrameSource):
         return vertex
@@ -106,7 +106,7 @@ def _folder(location: str, conf: Configuration, name: str) -> str:
     return os.path.join(shared, f"penstock-frames-{blake2b(location.encode(), digest_size=8).hexdigest()}")
 
 
-def _load(folder: str) -> FrozenFrame | None:
+def _load(folder: str) -> MaterializedFrame | None:
     """The rows that wait in a folder; None if there are none yet. Altered ones are refused (F8)."""
     try:
         with open(os.path.join(folder, _MANIFEST), "rb") as file:
@@ -118,7 +118,7 @@ def _load(folder: str) -> FrozenFrame | None:
         raise damaged(folder, _MANIFEST, str(error)) from None
     if checked and known["file"]:
         _check(folder, known["file"], known["digest"])
-    return FrozenFrame(path, counts)
+    return MaterializedFrame(path, counts)
 
 
 def _unread(folder: str, location: str) -> str:
@@ -150,7 +150,7 @@ def _digest(path: str) -> str:
         return file_digest(file, partial(blake2b, digest_size=16)).hexdigest()
 
 
-def _write(frame: DataFrame, folder: str) -> FrozenFrame:
+def _write(frame: DataFrame, folder: str) -> MaterializedFrame:
     """One task writes all rows, in the frame's order; the manifest comes last."""
     os.makedirs(folder, exist_ok=True)
     made = frame.coalesce(1).mapInArrow(_writer(folder), "file string, counts string").collect()
@@ -159,7 +159,7 @@ def _write(frame: DataFrame, folder: str) -> FrozenFrame:
         digest = _digest(os.path.join(folder, made[0].file))
         known = {"file": made[0].file, "counts": json.loads(made[0].counts), "digest": digest}
     write_whole(os.path.join(folder, _MANIFEST), sealed(known))
-    return FrozenFrame(os.path.join(folder, known["file"]), tuple(known["counts"]))
+    return MaterializedFrame(os.path.join(folder, known["file"]), tuple(known["counts"]))
 
 
 def _writer(folder: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

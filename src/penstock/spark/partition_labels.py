@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-__all__ = ["labels", "spark_partition"]
+__all__ = ["partition_labels", "spark_partition"]
 
 _M = 0xFFFFFFFF
 
@@ -16,10 +16,10 @@ def spark_partition(value: int, partitions: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def labels(partitions: int) -> tuple[int, ...]:
+def partition_labels(partitions: int) -> tuple[int, ...]:
     """For each partition, the smallest number that lands in it.
 
-    >>> [spark_partition(label, 4) for label in labels(4)]
+    >>> [spark_partition(label, 4) for label in partition_labels(4)]
     [0, 1, 2, 3]
     """
     found: dict[int, int] = {}

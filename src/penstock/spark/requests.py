@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from penstock.core.clock import Clock
 from penstock.core.errors import JobFailedError
 from penstock.savepoint.requests import REQUESTS, Request, answer_name, request_name
-from penstock.savepoint.sums import sealed
+from penstock.savepoint.sealed_json import sealed
 from penstock.spark.checkpoint.folder import Checkpoint
 
 __all__ = ["Asked", "Inbox"]

@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 from penstock.core.clock import Clock
 from penstock.core.errors import SavepointError
 from penstock.core.job import JobPlan
-from penstock.savepoint.describe import notes_of
-from penstock.savepoint.folder import Moment
+from penstock.savepoint.plan_notes import notes_of
 from penstock.savepoint.requests import Request
+from penstock.savepoint.savepoint import Moment
 from penstock.spark.checkpoint.folder import Checkpoint
 from penstock.spark.checkpoint.state_reader import committed_positions, savepoint_of, undrained
 from penstock.spark.failures import translate

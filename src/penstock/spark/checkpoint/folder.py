@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from penstock.core.errors import CheckpointError, ForeignCheckpointError
 from penstock.core.whole_files import write_whole
-from penstock.savepoint.sums import sealed, unsealed
+from penstock.savepoint.sealed_json import sealed, unsealed
 from penstock.spark.checkpoint.integrity import damaged, digest, state_descriptions
 
 __all__ = ["Checkpoint"]

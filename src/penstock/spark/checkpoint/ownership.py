@@ -6,12 +6,12 @@ from penstock.core.clock import Clock
 from penstock.core.errors import CheckpointError
 from penstock.spark.checkpoint.folder import Checkpoint
 
-__all__ = ["Watchman"]
+__all__ = ["CheckpointOwnership"]
 
 _LOOK_MS = 1000
 
 
-class Watchman:
+class CheckpointOwnership:
     """Asked before and after every batch, and now and then by a job that has nothing to do.
 
     Once it has seen a successor it says so for ever: the job must not restart itself.

@@ -11,22 +11,22 @@ from penstock._version import __version__
 from penstock.core.clock import SystemClock
 from penstock.core.errors import ForeignCheckpointError, SavepointError
 from penstock.core.job import JobPlan
-from penstock.savepoint.describe import notes_of
-from penstock.savepoint.files import Folder
-from penstock.savepoint.folder import Moment, Savepoint
-from penstock.savepoint.match import DEFAULT_MAX_PARALLELISM, another_program, fit, pin
+from penstock.savepoint.compatibility import DEFAULT_MAX_PARALLELISM, another_program, fit, pin
 from penstock.savepoint.metadata import PlanNotes
+from penstock.savepoint.plan_notes import notes_of
+from penstock.savepoint.savepoint import Moment, Savepoint
+from penstock.savepoint.storage import Folder
 from penstock.spark.checkpoint.folder import Checkpoint
 from penstock.spark.checkpoint.integrity import check_logs
 from penstock.spark.checkpoint.state_reader import committed_positions, savepoint_of
 
-__all__ = ["Start", "checkpoint_state", "find_start"]
+__all__ = ["StartPoint", "checkpoint_state", "find_start_point"]
 
 _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartPoint:
     """The checkpoint to use, the plan fitted to it, and the savepoint that its first batch takes in, if any."""
 
     checkpoint: Checkpoint
@@ -34,9 +34,9 @@ class Start:
     savepoint: Savepoint | None = None
 
 
-def find_start(
+def find_start_point(
     spark: SparkSession, checkpoint: Checkpoint, plan: JobPlan, savepoint: str = "", allow_unclaimed: bool = False
-) -> Start:
+) -> StartPoint:
     """Claim a checkpoint folder for a job; `savepoint`: what a job that has not begun there is to start from."""
     given = Savepoint(savepoint) if savepoint else None
     current = checkpoint.current()
@@ -51,15 +51,15 @@ def find_start(
         else:
             check_logs(current, plan.stages, plan.partitions)
             _check_identity(checkpoint, current, found, resumed)
-            start = Start(current, resumed, _unfinished(current, found))
+            start = StartPoint(current, resumed, _unfinished(current, found))
     start.checkpoint.own()
     return start
 
 
-def _begin(checkpoint: Checkpoint, plan: JobPlan, savepoint: Savepoint | None, allow_unclaimed: bool) -> Start:
+def _begin(checkpoint: Checkpoint, plan: JobPlan, savepoint: Savepoint | None, allow_unclaimed: bool) -> StartPoint:
     fitted = plan if savepoint is None else fit(plan, savepoint, allow_unclaimed)
     checkpoint.claim(_described(fitted, savepoint, savepoint.metadata.ident if savepoint is not None else None))
-    return Start(checkpoint, fitted, savepoint)
+    return StartPoint(checkpoint, fitted, savepoint)
 
 
 def _check_origin(checkpoint: Checkpoint, found: dict[str, Any], given: Savepoint | None) -> None:
@@ -192,7 +192,7 @@ class _Upgrade:
     old: Checkpoint
     found: dict[str, Any]
 
-    def to(self, plan: JobPlan, allow_unclaimed: bool) -> Start:
+    def to(self, plan: JobPlan, allow_unclaimed: bool) -> StartPoint:
         self._refuse_foreign(plan)
         check_logs(self.old, self.found["stages"], self.found["partitions"])
         savepoint = self._savepoint()
@@ -205,7 +205,7 @@ class _Upgrade:
         made.delete()
         made.claim(_described(fitted, savepoint, self.found.get("start", {}).get("origin")))
         made.make_current()
-        return Start(made, fitted, savepoint)
+        return StartPoint(made, fitted, savepoint)
 
     def _savepoint(self) -> Savepoint | None:
         """The state of the last committed batch, written inside the checkpoint; else what the job began from."""

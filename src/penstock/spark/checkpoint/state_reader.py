@@ -14,11 +14,11 @@ from pyspark.taskcontext import TaskContext
 
 from penstock.core.source import Position
 from penstock.runtime.operator_state import gather_union
-from penstock.savepoint.describe import Positions
-from penstock.savepoint.folder import Moment, Part, Savepoint, finish_savepoint, refuse_used, write_part
 from penstock.savepoint.metadata import PlanNotes
-from penstock.spark.bundle import errors_travel
+from penstock.savepoint.plan_notes import Positions
+from penstock.savepoint.savepoint import Moment, Part, Savepoint, finish_savepoint, refuse_used, write_part
 from penstock.spark.checkpoint.folder import Checkpoint
+from penstock.spark.failures import errors_travel
 from penstock.spark.streaming.state_store import STATE_NAME
 
 __all__ = ["committed_positions", "committed_union_lists", "savepoint_of", "undrained"]

@@ -17,7 +17,7 @@ PRELOADED = (
     "penstock.api.environment",
     "penstock.runtime.intake",
     "penstock.runtime.stage",
-    "penstock.spark.bundle",
+    "penstock.spark.pickled_plan",
 )
 """None of them starts a thread, as pyarrow and pandas do: a process with threads must not be forked."""
 

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from penstock.core.errors import SparkDiedError
 
-__all__ = ["death_behind", "forget_dead_jvm", "note_jvm"]
+__all__ = ["forget_dead_jvm", "jvm_exit_behind", "note_jvm"]
 
 _OUT_OF_MEMORY = 52
 """With which Spark ends its process when the memory of Java is exhausted."""
@@ -45,7 +45,7 @@ def note_jvm(spark: SparkSession) -> None:
     _KNOWN.setdefault(_connection(spark), _Jvm(gateway, str(spark.conf.get("spark.driver.memory", "1g"))))
 
 
-def death_behind(error: BaseException, spark: SparkSession) -> SparkDiedError | None:
+def jvm_exit_behind(error: BaseException, spark: SparkSession) -> SparkDiedError | None:
     """The death of the JVM, if an error came from that; the connection breaks a moment before the process has ended."""
     jvm = _KNOWN.get(_connection(spark))
     if jvm is None or not (_is_about_connection(error) or _ended(jvm.process)):

@@ -34,23 +34,24 @@ from penstock.runtime.local_classes import enter_job
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.state.page import NO_TIMER
 from penstock.savepoint.requests import Request
-from penstock.spark.bundle import make_bundle
 from penstock.spark.checkpoint.folder import Checkpoint
 from penstock.spark.checkpoint.integrity import check_state
-from penstock.spark.checkpoint.ownership import Watchman
-from penstock.spark.checkpoint.start_point import find_start
+from penstock.spark.checkpoint.ownership import CheckpointOwnership
+from penstock.spark.checkpoint.start_point import find_start_point
 from penstock.spark.checkpoint.state_reader import committed_union_lists
 from penstock.spark.failures import looks_damaged, translate
 from penstock.spark.frames import frame_vertices, union_stream_frames
 from penstock.spark.job_thread import JobThread
-from penstock.spark.materialized_frames import freeze_frames
+from penstock.spark.materialized_frames import materialize_frames
+from penstock.spark.pickled_plan import pickle_plan
 from penstock.spark.rows import SCHEMA, from_arrow
 from penstock.spark.service import Service
-from penstock.spark.startup.jvm_exit import death_behind
+from penstock.spark.startup.jvm_exit import jvm_exit_behind
 from penstock.spark.startup.session import job_session
-from penstock.spark.streaming.multiplexed_source import ControlFile, IntakeOptions, intake_source
+from penstock.spark.streaming.control import ControlFile
+from penstock.spark.streaming.multiplexed_source import MultiplexedOptions, multiplexed_source
 from penstock.spark.streaming.processor import StageProcessor
-from penstock.spark.streaming.source_event_log import sweep_events
+from penstock.spark.streaming.source_event_log import sweep_event_log
 
 __all__ = ["StreamingJob", "start_streaming"]
 
@@ -72,12 +73,12 @@ class StreamingJob(JobClient):
     def __init__(self, plan: JobPlan, conf: Configuration, spark: SparkSession, job_id: str = "") -> None:
         # configuration
         self._conf, self._spark = conf, spark
-        make_bundle(plan)  # refuses what cannot be sent before anything is claimed
+        pickle_plan(plan)  # refuses what cannot be sent before anything is claimed
         self._id = job_id or uuid.uuid4().hex
         self._clock = SystemClock()
         self._scratch = tempfile.mkdtemp(prefix="job-", dir=scratch_folder())
         self._recovery = Recovery.of(conf)
-        start = find_start(
+        start = find_start_point(
             spark,
             Checkpoint(spark, self._checkpoint_location()),
             plan,
@@ -85,8 +86,8 @@ class StreamingJob(JobClient):
             self._recovery.allow_unclaimed,
         )
         self._checkpoint, self._savepoint = start.checkpoint, start.savepoint
-        self._plan = plan = freeze_frames(start.plan, self._checkpoint.root.location, conf)
-        self._bundle = make_bundle(plan)
+        self._plan = plan = materialize_frames(start.plan, self._checkpoint.root.location, conf)
+        self._pickled = pickle_plan(plan)
         self._admission = admission(plan, conf)
         self._strategy: RestartStrategy = restart_strategy(conf, plan.name)
         # of the job
@@ -104,7 +105,7 @@ class StreamingJob(JobClient):
         self._batch_ms: dict[int, int] = {}
         self._release_ms = 0
         self._service = Service(spark, self._checkpoint, plan, self._clock)
-        self._watchman = Watchman(self._checkpoint, self._clock)
+        self._watchman = CheckpointOwnership(self._checkpoint, self._clock)
         # of the current run
         self._control = ControlFile(os.path.join(self._scratch, "control.json"))
         self._said: dict[str, Any] = {}
@@ -141,7 +142,7 @@ class StreamingJob(JobClient):
                     self._status = JobStatus.CANCELED
                     return
         except BaseException as error:
-            self._error = death_behind(error, self._spark) or translate(error, self._checkpoint.location)
+            self._error = jvm_exit_behind(error, self._spark) or translate(error, self._checkpoint.location)
             self._status = JobStatus.FAILED
         finally:
             self._finish()
@@ -160,7 +161,7 @@ class StreamingJob(JobClient):
             self._ledger.close()
         with contextlib.suppress(Exception):
             self._watchman.check()
-            sweep_events(self._checkpoint)
+            sweep_event_log(self._checkpoint)
         for waiting in self._queues.values():
             waiting.put(_END)
         shutil.rmtree(self._scratch, ignore_errors=True)
@@ -173,7 +174,7 @@ class StreamingJob(JobClient):
         self._say()
         self._checkpoint.begin_run()
         try:
-            sweep_events(self._checkpoint)
+            sweep_event_log(self._checkpoint)
             self._query = self._start(RunStart(uuid.uuid4().hex, self._union_lists(), self.restarts))
             self._status = JobStatus.CANCELLING if self._stopping else JobStatus.RUNNING
             self._watch(self._query)
@@ -187,7 +188,7 @@ class StreamingJob(JobClient):
 
     def _explain(self, failed: Exception) -> PenstockError:
         """The error to show; if it smacks of damage but Spark names no file, the file that is damaged."""
-        died = death_behind(failed, self._spark)
+        died = jvm_exit_behind(failed, self._spark)
         if died is not None:
             return died
         error = translate(failed, self._checkpoint.location)
@@ -209,9 +210,9 @@ class StreamingJob(JobClient):
 
     def _start(self, start: RunStart) -> StreamingQuery:
         run_id = start.run_id
-        source = intake_source(
-            IntakeOptions(
-                self._bundle,
+        source = multiplexed_source(
+            MultiplexedOptions(
+                self._pickled,
                 run_id,
                 os.path.join(self._scratch, "control.json"),
                 self._admission.limits(),
@@ -221,11 +222,11 @@ class StreamingJob(JobClient):
         )
         self._spark.dataSource.register(source)
         intake: DataFrame = self._spark.readStream.format(source.name()).load()
-        frame = union_stream_frames(intake, self._plan, self._bundle, run_id)
+        frame = union_stream_frames(intake, self._plan, self._pickled, run_id)
         self._spark.conf.set("spark.sql.shuffle.partitions", str(self._plan.partitions))
         for level in range(1, self._plan.stages + 1):
             frame = frame.groupBy("label").transformWithStateInPandas(
-                StageProcessor(self._bundle, level, start), SCHEMA, "append", "none"
+                StageProcessor(self._pickled, level, start), SCHEMA, "append", "none"
             )
         return (
             frame.writeStream.foreachBatch(self._batch)

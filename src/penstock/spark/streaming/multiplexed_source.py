@@ -6,8 +6,6 @@ names the position of every split of every source. Level 0 runs right in its rea
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import sys
 import threading
@@ -24,30 +22,31 @@ from penstock.core.clock import SystemClock
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Lag, Position, SourceClock
 from penstock.core.source_function import FunctionSource
-from penstock.core.whole_files import write_whole
 from penstock.runtime.chunk import DRIVER, FINISHED, LOST, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.intake import read_split
 from penstock.runtime.live import LiveSplits
 from penstock.runtime.stage import control_rows
-from penstock.savepoint.folder import Savepoint
-from penstock.savepoint.rows import page_rows, subtask_rows
-from penstock.spark.bundle import Bundle, errors_travel
+from penstock.savepoint.restore_rows import page_rows, subtask_rows
+from penstock.savepoint.savepoint import Savepoint
+from penstock.spark.failures import errors_travel
 from penstock.spark.frames import batch_id, frame_vertices, own_vertices
+from penstock.spark.pickled_plan import PickledPlan
 from penstock.spark.rows import SCHEMA, to_arrow
-from penstock.spark.streaming.offsets import offset
-from penstock.spark.streaming.source_event_log import KeptEvents
+from penstock.spark.streaming.control import ControlFile
+from penstock.spark.streaming.offsets import offset, split_positions
+from penstock.spark.streaming.source_event_log import SourceEventLog
 
-__all__ = ["ControlFile", "IntakeOptions", "intake_source"]
+__all__ = ["MultiplexedOptions", "multiplexed_source"]
 
 _RETRY_MS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class IntakeOptions:
+class MultiplexedOptions:
     """What the intake of one run needs to know."""
 
-    bundle: Bundle
+    pickled: PickledPlan
     run_id: str
     control_path: str
     limits: dict[str, int]
@@ -56,34 +55,10 @@ class IntakeOptions:
     """Where the planner keeps what functions with state emit, until it is durable."""
 
 
-class ControlFile:
-    """How the driver speaks to the intake's planner, another process on the same machine."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._seen: tuple[int, int] | None = None
-        self._data: dict[str, Any] = {}
-
-    def write(self, **data: Any) -> None:
-        """Replace what is said."""
-        write_whole(self._path, json.dumps(data))
-
-    def read(self) -> dict[str, Any]:
-        try:
-            stat = os.stat(self._path)
-        except FileNotFoundError:
-            return self._data
-        if (stat.st_mtime_ns, stat.st_ino) != self._seen:
-            self._seen = (stat.st_mtime_ns, stat.st_ino)
-            with open(self._path, encoding="utf-8") as file:
-                self._data = json.load(file)
-        return self._data
-
-
-def intake_source(options: IntakeOptions) -> type[DataSource]:
+def multiplexed_source(options: MultiplexedOptions) -> type[DataSource]:
     """The data source class of one run; pickled by value, so that it carries its options."""
 
-    class PenstockIntake(DataSource):
+    class MultiplexedSource(DataSource):
         given = options
 
         @classmethod
@@ -94,10 +69,10 @@ def intake_source(options: IntakeOptions) -> type[DataSource]:
             return SCHEMA
 
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-            return IntakeReader(self.given)
+            return MultiplexedReader(self.given)
 
-    PenstockIntake.__module__ = "__main__"
-    return PenstockIntake
+    MultiplexedSource.__module__ = "__main__"
+    return MultiplexedSource
 
 
 class _Part(InputPartition):
@@ -120,10 +95,10 @@ class _Part(InputPartition):
         self.restores = False
 
 
-class IntakeReader(DataSourceStreamReader):
+class MultiplexedReader(DataSourceStreamReader):
     """Plans batches on the driver, reads splits in workers."""
 
-    def __init__(self, options: IntakeOptions) -> None:
+    def __init__(self, options: MultiplexedOptions) -> None:
         self._options = options
         self._control = ControlFile(options.control_path)
         self._clock = SystemClock()
@@ -144,7 +119,7 @@ class IntakeReader(DataSourceStreamReader):
             0,
             {
                 v.uid: {str(s): p.to_json() for s, p in enumerate(known[v.uid].splits)}
-                for v in own_vertices(self._options.bundle.load())
+                for v in own_vertices(self._options.pickled.load())
                 if v.uid in known
             },
         )
@@ -165,11 +140,11 @@ class IntakeReader(DataSourceStreamReader):
             return start
         if control.get("drain"):
             return self._drained(start)
-        plan = self._options.bundle.load()
+        plan = self._options.pickled.load()
         limits = self._options.limits | control.get("limits", {})
         sources = {v.uid: self._advance(v, start["sources"], limits[v.uid]) for v in own_vertices(plan)}
         if self._base is None:
-            self._base = {v.uid: _positions(v, start["sources"]) for v in own_vertices(plan)}
+            self._base = {v.uid: split_positions(v, start["sources"]) for v in own_vertices(plan)}
         if not self._ticks(control.get("next_timer_ms")) and sources == start["sources"]:
             return start
         self._announced = True
@@ -178,9 +153,9 @@ class IntakeReader(DataSourceStreamReader):
     def _drained(self, start: dict[str, Any]) -> dict[str, Any]:
         """The last batch of a job that is to end: it reads nothing, but every source ends (F4)."""
         self.stop()
-        plan = self._options.bundle.load()
+        plan = self._options.pickled.load()
         sources = {
-            v.uid: {name: {**at, "ended": True} for name, at in _positions(v, start["sources"]).items()}
+            v.uid: {name: {**at, "ended": True} for name, at in split_positions(v, start["sources"]).items()}
             for v in own_vertices(plan)
         }
         return start if sources == start["sources"] else offset(start["tick"] + 1, sources)
@@ -198,12 +173,12 @@ class IntakeReader(DataSourceStreamReader):
 
     def _advance(self, vertex: Vertex, known: dict[str, Any], limit: int) -> dict[str, Any]:
         if vertex.uid not in known and vertex.source.moving_start:
-            return _positions(vertex, known)  # noted by the first batch, so that a replay of it finds the same
+            return split_positions(vertex, known)  # noted by the first batch, so that a replay of it finds the same
         now = SourceClock(self._clock.now_ms(), self._started_ms)
         base = self._begun(vertex, known)
         live = self._running()
         ends = {}
-        for name, data in _positions(vertex, known).items():
+        for name, data in split_positions(vertex, known).items():
             start = Position.from_json(data)
             if not start.ended:
                 start = live.advance(vertex, int(name), start, Position.from_json(base[name]), limit, now)
@@ -212,28 +187,28 @@ class IntakeReader(DataSourceStreamReader):
 
     def _begun(self, vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Where this run of the job began to read a source."""
-        return (self._base or {}).get(vertex.uid) or _positions(vertex, known)
+        return (self._base or {}).get(vertex.uid) or split_positions(vertex, known)
 
     def _running(self) -> LiveSplits:
         """The functions that run by themselves in this process; they are cancelled when Spark ends it."""
         if self._live is None:
-            plan = self._options.bundle.load()
+            plan = self._options.pickled.load()
             self._live = LiveSplits(plan, self._clock, self._keeper(plan))
             _when_terminated(self.stop)
         return self._live
 
-    def _keeper(self, plan: JobPlan) -> KeptEvents | None:
+    def _keeper(self, plan: JobPlan) -> SourceEventLog | None:
         """Made only if a function needs it: on some file systems it opens a connection."""
         if not any(isinstance(v.source, FunctionSource) and v.source.replayable for v in own_vertices(plan)):
             return None
-        return KeptEvents.beside(self._options.checkpoint)
+        return SourceEventLog.beside(self._options.checkpoint)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         with errors_travel():
             return self._parts(start, end)
 
     def _parts(self, start: dict[str, Any], end: dict[str, Any]) -> list[_Part]:
-        plan = self._options.bundle.load()
+        plan = self._options.pickled.load()
         info = BatchInfo(self._options.run_id, -1, self._clock.now_ms())
         known, ends = start["sources"], end["sources"]
         restores = self._options.savepoint is not None and start["tick"] == 0
@@ -282,7 +257,7 @@ class IntakeReader(DataSourceStreamReader):
         """Let go of what is held for sources that cannot be read again."""
         if self._live is None:
             return
-        for vertex in own_vertices(self._options.bundle.load()):
+        for vertex in own_vertices(self._options.pickled.load()):
             for name, position in end["sources"].get(vertex.uid, {}).items():
                 self._live.release(vertex.vertex_id, int(name), Position.from_json(position))
 
@@ -296,7 +271,7 @@ class IntakeReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, _Part)
         with errors_travel():
-            plan = self._options.bundle.load()
+            plan = self._options.pickled.load()
             yield from to_arrow(self._rows(plan, partition), plan.partitions)
 
     def _rows(self, plan: JobPlan, part: _Part) -> Iterator[ChunkRow]:
@@ -335,12 +310,3 @@ def _beginning(vertex: Vertex, part: _Part) -> Position:
     """Where a split is read from in a job's first batch; it has not ended there, so that its end is announced."""
     source = vertex.source
     return Position(part.end.at if source.moving_start else source.initial(part.split, vertex.parallelism).at)
-
-
-def _positions(vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Where each split of a source stands."""
-    saved = known.get(vertex.uid, {})
-    source = vertex.source
-    return {
-        str(s): saved.get(str(s)) or source.initial(s, vertex.parallelism).to_json() for s in range(vertex.parallelism)
-    }

@@ -6,7 +6,9 @@ import json
 from typing import Any
 from zlib import crc32
 
-__all__ = ["intact", "offset"]
+from penstock.core.job import Vertex
+
+__all__ = ["intact", "offset", "split_positions"]
 
 
 def offset(tick: int, sources: dict[str, Any]) -> dict[str, Any]:
@@ -31,3 +33,12 @@ def intact(found: Any) -> bool:
 
 def _sum(tick: Any, sources: Any) -> int:
     return crc32(json.dumps([tick, sources], sort_keys=True).encode())
+
+
+def split_positions(vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Where each split of a source stands."""
+    saved = known.get(vertex.uid, {})
+    source = vertex.source
+    return {
+        str(s): saved.get(str(s)) or source.initial(s, vertex.parallelism).to_json() for s in range(vertex.parallelism)
+    }

@@ -18,8 +18,9 @@ from penstock.core.job import JobPlan
 from penstock.runtime.chunk import ChunkRow
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.stage import StageTask, sorted_rows
-from penstock.spark.bundle import Bundle, errors_travel
+from penstock.spark.failures import errors_travel
 from penstock.spark.partition_labels import spark_partition
+from penstock.spark.pickled_plan import PickledPlan
 from penstock.spark.rows import from_columns, to_pandas
 from penstock.spark.streaming.state_store import SparkStore, open_map_state
 
@@ -32,8 +33,8 @@ _KEPT: dict[tuple[str, int, int], StageTask] = {}
 class StageProcessor(StatefulProcessor):
     """Hands a partition's rows to its `StageTask`."""
 
-    def __init__(self, bundle: Bundle, level: int, start: RunStart) -> None:
-        self._bundle, self._level, self._start = bundle, level, start
+    def __init__(self, pickled: PickledPlan, level: int, start: RunStart) -> None:
+        self._pickled, self._level, self._start = pickled, level, start
         self._run_id = start.run_id
         self._state: MapState | None = None
 
@@ -45,7 +46,7 @@ class StageProcessor(StatefulProcessor):
     ) -> Iterator[pd.DataFrame]:
         assert self._state is not None
         with errors_travel():
-            plan = self._bundle.load()
+            plan = self._pickled.load()
             partition = spark_partition(int(key[0]), plan.partitions)
             task = self._task(plan, partition)
             ordered = sorted_rows(_chunks(rows, partition), plan.settings.sort_budget_bytes)

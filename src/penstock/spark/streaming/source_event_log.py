@@ -21,17 +21,17 @@ from penstock.core.errors import DamagedCheckpointError
 if TYPE_CHECKING:
     from penstock.spark.checkpoint.folder import Checkpoint
 
-__all__ = ["KeptEvents", "sweep_events"]
+__all__ = ["SourceEventLog", "sweep_event_log"]
 
 FOLDER = "penstock/emitted"
 _SUM_BYTES = 16
 
 
-class KeptEvents:
+class SourceEventLog:
     """Files in a checkpoint, on any file system that Arrow reaches. Used by the planner; removed by it, too.
 
     >>> import tempfile
-    >>> events = KeptEvents(tempfile.mkdtemp())
+    >>> events = SourceEventLog(tempfile.mkdtemp())
     >>> name = events.keep("numbers/0", b"1, 2, 3")
     >>> events.kept(name)
     b'1, 2, 3'
@@ -45,7 +45,7 @@ class KeptEvents:
         self._made = False
 
     @classmethod
-    def beside(cls, checkpoint: str) -> KeptEvents | None:
+    def beside(cls, checkpoint: str) -> SourceEventLog | None:
         """None on a file system that Arrow does not reach: functions are run again there, as far as that goes."""
         try:
             return cls(checkpoint)
@@ -87,7 +87,7 @@ class KeptEvents:
         )
 
 
-def sweep_events(checkpoint: Checkpoint) -> None:
+def sweep_event_log(checkpoint: Checkpoint) -> None:
     """Remove what is left over; called by the owner of the checkpoint, before a run and when the job has ended.
 
     A batch that is planned and not committed will be run again, so what it names stays.

@@ -15,9 +15,9 @@ from penstock.runtime.redistribute import Share, redistribute, split_items
 from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.task import VertexTask, store_prefix
 from penstock.savepoint.blobs import KEYED, Blob
-from penstock.savepoint.clocks import restored_root
-from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.metadata import FileNote
+from penstock.savepoint.restored_clocks import restored_root
+from penstock.savepoint.savepoint import Savepoint
 
 __all__ = ["page_rows", "restore_rows", "subtask_rows"]
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from penstock.core.errors import SavepointError
 from penstock.runtime.operator_state import gather_union
 from penstock.savepoint.blobs import Blob, blobs_of, split_roots
-from penstock.savepoint.describe import Positions, filled, uids_of
-from penstock.savepoint.files import Folder
 from penstock.savepoint.metadata import FileNote, Metadata, PlanNotes, versions
+from penstock.savepoint.plan_notes import Positions, filled, uids_of
+from penstock.savepoint.storage import Folder
 
 __all__ = [
     "METADATA",

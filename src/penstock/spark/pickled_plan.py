@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 import pickle
-import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
 from pyspark import cloudpickle
 
-from penstock.core.errors import PenstockError, ProgramError
+from penstock.core.errors import ProgramError
 from penstock.core.job import JobPlan
 from penstock.runtime.local_classes import define_with, enter_job
 from penstock.runtime.memory import seldom_collect
@@ -22,11 +18,11 @@ from penstock.runtime.reachable import unimportable_classes
 from penstock.spark.dependencies import enter_worker
 from penstock.spark.startup.daemon import spare_full_collections
 
-__all__ = ["Bundle", "carried_error", "errors_travel", "make_bundle"]
+__all__ = ["PickledPlan", "pickle_plan"]
 
 
 @dataclass(frozen=True, slots=True)
-class Bundle:
+class PickledPlan:
     """Pickled plan; loaded once per worker process."""
 
     data: bytes
@@ -45,14 +41,14 @@ class Bundle:
 _LOADED: dict[str, JobPlan] = {}
 
 
-def make_bundle(plan: JobPlan) -> Bundle:
+def pickle_plan(plan: JobPlan) -> PickledPlan:
     """Pickle a plan; what cannot be pickled is named."""
     try:
         job = _dumps((_script_classes(), sys.path, _dumps((plan, _qualified_names(plan)))))
     except Exception as error:
         raise _unpicklable(plan, error) from error
     data = pickle.dumps((plan.settings.shipped_paths, plan.settings.in_archive_folder, job))
-    return Bundle(data, blake2b(data, digest_size=16).hexdigest())
+    return PickledPlan(data, blake2b(data, digest_size=16).hexdigest())
 
 
 def _dumps(value: Any) -> bytes:
@@ -99,28 +95,3 @@ def _load(data: bytes) -> JobPlan:
     for cls, name in names:
         cls.__qualname__ = name
     return loaded
-
-
-# -- errors on their way from workers to the driver -------------------------------------------------
-
-_MARK = re.compile(r"PENSTOCK\[([A-Za-z0-9+/=]+)\]")
-
-
-@contextmanager
-def errors_travel() -> Iterator[None]:
-    """In a worker: wrap our own errors so that they survive the way through the JVM."""
-    try:
-        yield
-    except PenstockError as error:
-        packed = base64.b64encode(pickle.dumps(error)).decode()
-        raise RuntimeError(f"PENSTOCK[{packed}]\n{error}") from None
-
-
-def carried_error(text: str) -> PenstockError | None:
-    """On the driver: the error a worker sent, if the text of the failure holds one."""
-    found = _MARK.search(text)
-    if found is None:
-        return None
-    error = pickle.loads(base64.b64decode(found.group(1)))
-    assert isinstance(error, PenstockError)
-    return error

@@ -11,9 +11,9 @@ from penstock.core.job import ChainedOperator, JobPlan, Vertex
 from penstock.core.marks import Mark
 from penstock.core.recovery import ACCEPT_CHANGED, ALLOW_UNCLAIMED
 from penstock.core.specs import SourceSpec
-from penstock.savepoint.describe import contents_of, form_of
-from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.metadata import Metadata, OperatorNote
+from penstock.savepoint.plan_notes import contents_of, form_of
+from penstock.savepoint.savepoint import Savepoint
 
 __all__ = ["DEFAULT_MAX_PARALLELISM", "another_program", "fit", "pin"]
 

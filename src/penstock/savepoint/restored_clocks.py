@@ -9,8 +9,8 @@ from penstock.core.job import InEdge, JobPlan, Vertex
 from penstock.core.time import MIN_WATERMARK
 from penstock.runtime.chunk import channel_id
 from penstock.runtime.valve import ValveState
-from penstock.savepoint.describe import edge_notes
 from penstock.savepoint.metadata import ChannelNote, Metadata, VertexNote
+from penstock.savepoint.plan_notes import edge_notes
 
 __all__ = ["restored_root"]
 

@@ -10,8 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.taskcontext import TaskContext as SparkTaskContext
 
-from penstock.core.attendant import dismiss
-from penstock.core.client import JobClient, JobExecutionResult, JobStatus
+from penstock.core.client import JobClient, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
 from penstock.core.job import JobPlan
@@ -25,6 +24,7 @@ from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
+from penstock.spark.client import JobRecord, SparkJobClient
 from penstock.spark.failures import errors_travel, translate
 from penstock.spark.frames import make_frames, own_vertices, union_frames
 from penstock.spark.job_thread import JobThread
@@ -44,84 +44,64 @@ def start_bounded(plan: JobPlan, conf: Configuration, job_id: str = "") -> JobCl
     return BoundedJob(plan, pickled, spark, job_id)
 
 
-class BoundedJob(JobClient):
+class BoundedJob(SparkJobClient):
     """One batch: no checkpoint; sinks publish only at the end."""
 
     def __init__(self, plan: JobPlan, pickled: PickledPlan, spark: SparkSession, job_id: str = "") -> None:
+        # configuration
         self._plan, self._pickled, self._spark = plan, pickled, spark
-        self._id = job_id or uuid.uuid4().hex
+        # of the job
         self._clock = SystemClock()
-        self._status = JobStatus.RUNNING
-        self._error: BaseException | None = None
-        self._results: dict[str, list[Any]] = {}
+        super().__init__(JobRecord(plan.name, job_id or uuid.uuid4().hex, JobStatus.RUNNING, self._clock))
+        self._results: dict[str, list[object]] = {}
         self._book = MetricsBook()
-        self._started_ms = self._clock.now_ms()
-        self._ended_ms = self._started_ms
-        self._thread = JobThread(self._run, f"penstock-{self._id}")
+        self._thread = JobThread(self._run, f"penstock-{self.job_id}")
 
     def _run(self) -> None:
+        """The target of the job's thread."""
+        record = self._record
         try:
-            self._spark.sparkContext.setJobGroup(self._id, self._plan.name, interruptOnCancel=True)
+            self._spark.sparkContext.setJobGroup(record.job_id, record.name, interruptOnCancel=True)
             output = self._execute()
-            output.batch_ms = self._clock.now_ms() - self._started_ms
+            output.batch_ms = self._clock.now_ms() - record.started_ms
             ledger = Ledger(self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print, self._book)
             ledger.hold(output)
             ledger.release()
             ledger.close()
-            self._status = JobStatus.FINISHED
+            record.status = JobStatus.FINISHED
         except BaseException as error:
-            if self._status is not JobStatus.CANCELED:
-                self._status = JobStatus.FAILED
-                self._error = jvm_exit_behind(error, self._spark) or translate(error)
+            if record.status is not JobStatus.CANCELED:
+                record.status = JobStatus.FAILED
+                record.error = jvm_exit_behind(error, self._spark) or translate(error)
         finally:
-            self._ended_ms = self._clock.now_ms()
+            record.end()
 
     def _execute(self) -> BatchOutput:
-        frame = line(self._spark, self._plan, self._pickled, BatchInfo(self._id, 0, self._started_ms))
-        batches = frame.toArrow().to_batches()
+        info = BatchInfo(self.job_id, 0, self._record.started_ms)
+        batches = line(self._spark, self._plan, self._pickled, info).toArrow().to_batches()
         enter_job(self._plan)
         return BatchOutput(from_arrow(batches, 0))
 
-    @property
-    def job_id(self) -> str:
-        return self._id
-
-    @property
-    def status(self) -> JobStatus:
-        return self._status
+    def _counts(self) -> tuple[int, int]:
+        return 1, 0
 
     def ask_to_stop(self) -> None:
-        if self._status is JobStatus.RUNNING:
-            self._status = JobStatus.CANCELED
-            self._spark.sparkContext.cancelJobGroup(self._id)
+        if self.status is JobStatus.RUNNING:
+            self._record.status = JobStatus.CANCELED
+            self._spark.sparkContext.cancelJobGroup(self.job_id)
 
     def stop(self) -> None:
         self.ask_to_stop()
-
-    def wait(self) -> JobExecutionResult:
-        self._thread.join_or_stop(self.stop)
-        dismiss(self)
-        if self._error is not None:
-            raise self._error
-        return JobExecutionResult(
-            self._plan.name,
-            self._id,
-            self._ended_ms - self._started_ms,
-            1,
-            0,
-            self.get_metrics(),
-            self.accumulators(),
-        )
 
     def accumulators(self) -> dict[str, Any]:
         return self._book.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
         """While the one batch runs only its Spark tasks are known: (done, all)."""
-        if self._status is not JobStatus.RUNNING:
+        if self.status is not JobStatus.RUNNING:
             return {"subtasks": self._book.subtasks()}
         tasks = sum(v.parallelism for v in own_vertices(self._plan)) + 1 + self._plan.stages * self._plan.partitions
-        return {"subtasks": [], "tasks": (min(tasks, tasks_done(self._spark, self._id)), tasks)}
+        return {"subtasks": [], "tasks": (min(tasks, tasks_done(self._spark, self.job_id)), tasks)}
 
     def results(self, name: str) -> Iterator[Any]:
         self.wait()

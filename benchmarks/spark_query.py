@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from benchmarks.inputs import NOTHING, Answer, checksum_of, checksum_sql, key_sql, value_sql
 from benchmarks.machine import cores
 from penstock.core.config import Configuration
-from penstock.spark.session import get_session
+from penstock.spark.startup.session import get_session
 
 SMALL_ROWS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",

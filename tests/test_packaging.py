@@ -93,7 +93,7 @@ def test_the_wheel_has_all_that_is_needed_and_nothing_else(wheel: Path) -> None:
         names = archive.namelist()
         (meta,) = [name for name in names if name.endswith("METADATA")]
         metadata = archive.read(meta).decode()
-    for needed in ("py.typed", "spark/log4j2.properties", "cli/template/job.py.txt", "demo.py"):
+    for needed in ("py.typed", "spark/startup/log4j2.properties", "cli/template/job.py.txt", "demo.py"):
         assert f"penstock/{needed}" in names
     sources = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*.py")}
     assert sources <= set(names), "a package without __init__.py is left out"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from penstock.core.errors import DamagedCheckpointError, ForeignCheckpointError, UserFunctionError
-from penstock.savepoint.sums import unsealed
+from penstock.savepoint.sealed_json import unsealed
 from tests.checkpoint.job import difference, run, run_unnamed
 
 pytestmark = pytest.mark.spark

@@ -11,8 +11,8 @@ import pytest
 from penstock.core.errors import DamagedCheckpointError
 from penstock.core.source import Position
 from penstock.core.whole_files import write_whole
-from penstock.savepoint.sums import sealed
-from penstock.spark.frozen_frames import _digest, _load, _unread, _writer
+from penstock.savepoint.sealed_json import sealed
+from penstock.spark.materialized_frames import _digest, _load, _unread, _writer
 
 
 @pytest.fixture

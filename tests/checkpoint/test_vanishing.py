@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.core.errors import DamagedCheckpointError
-from penstock.spark.damage import check_state
+from penstock.spark.checkpoint.integrity import check_state
 
 COMMIT = "v2\n" + json.dumps({"stateUniqueIds": {"0": [["abc"]]}})
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyspark
 
-from penstock.spark.java import find_java
+from penstock.spark.startup.java import find_java
 from tests.effort import HANG_S
 from tests.kill.processes import below, kill, wait_for
 

@@ -15,7 +15,7 @@ from penstock.core.recovery import Recovery
 from penstock.datastream import CheckpointingMode, StreamExecutionEnvironment
 from penstock.jobs.restart import FailureRate, FixedDelay, NoRestart, restart_strategy
 from penstock.launch import choose_host, plan_options
-from penstock.spark.settings import _DEFAULTS, FORCED
+from penstock.spark.startup.settings import _DEFAULTS, FORCED
 
 SOURCE = Path(__file__).parents[2] / "src" / "penstock"
 

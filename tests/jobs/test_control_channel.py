@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.jobs.control_channel import REQUESTS, ControlChannel, LocalChannel, checkpoint_channel
-from penstock.savepoint.files import Folder
+from penstock.savepoint.storage import Folder
 
 
 def beside_checkpoint(folder: Path) -> tuple[ControlChannel, ControlChannel]:

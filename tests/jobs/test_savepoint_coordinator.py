@@ -10,7 +10,7 @@ from penstock.core.errors import JobFailedError, SavepointError
 from penstock.jobs.control_channel import REQUESTS, ControlChannel, checkpoint_channel
 from penstock.jobs.savepoint_coordinator import SavepointCoordinator
 from penstock.jobs.savepoint_requests import SavepointRequest
-from penstock.savepoint.files import Folder
+from penstock.savepoint.storage import Folder
 
 
 class Writer:

@@ -20,7 +20,7 @@ from penstock.core.processes import process_mark
 from penstock.jobs.control_channel import REQUESTS, checkpoint_channel
 from penstock.jobs.listing import RunningJob, write_entry
 from penstock.jobs.savepoint_requests import SavepointRequest, Waits, ask_for_savepoint
-from penstock.savepoint.files import Folder
+from penstock.savepoint.storage import Folder
 
 
 def answer_name(ident: str) -> str:

@@ -259,7 +259,7 @@ def _sinks(stream: DataStream[Any], name: str, options: JobOptions) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    import penstock.spark.streaming as host
+    import penstock.spark.streaming.job as host
 
     host.Ledger = _PausingLedger  # type: ignore[attr-defined]
     options = JobOptions.from_arguments(arguments)

@@ -72,7 +72,7 @@ def jvm_of(pid: int) -> Process | None:
     return next((p for p in below(pid) if "org.apache.spark.deploy.SparkSubmit" in p.command), None)
 
 
-_DAEMONS = ("pyspark.daemon", "penstock.spark.daemon")
+_DAEMONS = ("pyspark.daemon", "penstock.spark.startup.daemon")
 
 
 def python_workers(pid: int) -> list[Process]:

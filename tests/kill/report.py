@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
-from penstock.spark.java import find_java
+from penstock.spark.startup.java import find_java
 from tests.kill.found import Class, Found
 from tests.kill.job import BATCH, PARALLELISM
 from tests.kill.run import Kill, Target

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.savepoint import files, rows
+from penstock.savepoint import restore_rows, storage
 from penstock.savepoint.blobs import Blob
-from penstock.savepoint.files import Folder
+from penstock.savepoint.storage import Folder
 from penstock.testing import LocalJob, collect, local_job
 
 
@@ -23,11 +23,11 @@ def test_a_file_of_a_savepoint_holds_every_blob(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, room: int
 ) -> None:
     """F4: in row groups of any size (a blob of 36 bytes counts as 100), read in stretches of any size."""
-    monkeypatch.setattr(files, "GROUP_BYTES", room)
+    monkeypatch.setattr(storage, "GROUP_BYTES", room)
     blobs = [Blob("op", "page", n, b"\0", bytes(36)) for n in range(count)]
     note: Any = Folder(str(tmp_path)).write_blobs("state/0.parquet", blobs)
     for stretch in (1, 7, 4 << 20):
-        monkeypatch.setattr(files, "READ_BYTES", stretch)
+        monkeypatch.setattr(storage, "READ_BYTES", stretch)
         assert note is None or list(Folder(str(tmp_path)).read_blobs(note)) == blobs
     assert (note is not None and note.rows == count) or count == 0
 
@@ -36,7 +36,7 @@ def test_a_file_of_a_savepoint_holds_every_blob(
 @pytest.mark.parametrize("room", [1, 200, 1 << 20])
 def test_a_job_takes_in_every_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: int, room: int) -> None:
     """F4: state enters in rows of any size."""
-    monkeypatch.setattr(rows, "ROW_BYTES", room)
+    monkeypatch.setattr(restore_rows, "ROW_BYTES", room)
 
     values = [*((key, 10 + key) for key in range(keys)), *((key, 1) for key in range(keys))]
 

@@ -14,11 +14,11 @@ from penstock.core.source import Position
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.plan.compile import PlanOptions, compile_job
 from penstock.runtime.task import store_prefix
-from penstock.savepoint import files
+from penstock.savepoint import storage
 from penstock.savepoint.blobs import Blob, blobs_of, split_roots
-from penstock.savepoint.describe import notes_of
-from penstock.savepoint.files import Folder
-from penstock.savepoint.folder import Moment, Savepoint, finish_savepoint, write_part
+from penstock.savepoint.plan_notes import notes_of
+from penstock.savepoint.savepoint import Moment, Savepoint, finish_savepoint, write_part
+from penstock.savepoint.storage import Folder
 from penstock.testing import collect, local_job
 from tests.savepoint.test_refusals import counted
 
@@ -41,7 +41,7 @@ def test_an_unknown_scheme_is_refused() -> None:
 
 def test_row_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader holds one of them at a time."""
-    monkeypatch.setattr(files, "GROUP_BYTES", 1000)
+    monkeypatch.setattr(storage, "GROUP_BYTES", 1000)
     blobs = [Blob("op", "page", n, b"\0", bytes(300)) for n in range(10)]
     note = Folder(str(tmp_path)).write_blobs("state/0.parquet", blobs)
     assert pq.ParquetFile(tmp_path / "state/0.parquet").num_row_groups == 4

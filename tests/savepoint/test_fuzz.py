@@ -12,8 +12,8 @@ import pytest
 
 from penstock.core.errors import SavepointError
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.savepoint.folder import METADATA, Savepoint
-from penstock.savepoint.sums import sealed, unsealed
+from penstock.savepoint.savepoint import METADATA, Savepoint
+from penstock.savepoint.sealed_json import sealed, unsealed
 from penstock.state import open_state
 from penstock.testing import collect, local_job
 from tests.effort import examples

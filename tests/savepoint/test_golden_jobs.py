@@ -17,7 +17,7 @@ from penstock.core.job import RuntimeSettings
 from penstock.datastream import MapFunction, SourceFunction, StreamExecutionEnvironment
 from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.runtime.codec import decode, loads
-from penstock.savepoint.folder import Savepoint
+from penstock.savepoint.savepoint import Savepoint
 from penstock.testing import At, LocalJob, ManualClock, ScriptedSource, Tick, collect, local_job
 from tests.effort import examples
 from tests.properties.programs import Event, expect_counted, expect_summed

@@ -17,7 +17,7 @@ from penstock.core.job import JobPlan
 from penstock.core.marks import Mark
 from penstock.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from penstock.datastream.state import ValueStateDescriptor
-from penstock.savepoint.describe import notes_of
+from penstock.savepoint.plan_notes import notes_of
 from penstock.state import open_state
 from penstock.testing import LocalJob, collect, local_job
 from tests.golden.test_golden_savepoints import SAVEPOINTS

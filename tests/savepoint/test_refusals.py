@@ -13,11 +13,11 @@ from penstock.core.errors import SavepointError
 from penstock.datastream import ProcessJoinFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.number_seq import NumberSequenceSource
 from penstock.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
-from penstock.savepoint.files import Folder
-from penstock.savepoint.folder import METADATA, Savepoint
-from penstock.savepoint.match import fit
+from penstock.savepoint.compatibility import fit
 from penstock.savepoint.metadata import FORMAT
-from penstock.savepoint.sums import sealed, unsealed
+from penstock.savepoint.savepoint import METADATA, Savepoint
+from penstock.savepoint.sealed_json import sealed, unsealed
+from penstock.savepoint.storage import Folder
 from penstock.testing import collect, local_job
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from penstock.spark import archive
-from penstock.spark.java import find_java
+from penstock.spark.startup import archive
+from penstock.spark.startup.java import find_java
 
 JARS = Path(pyspark.__file__).with_name("jars")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from penstock.spark.daemon import PRELOADED, spare_full_collections
+from penstock.spark.startup.daemon import PRELOADED, spare_full_collections
 
 
 def _generations(collect: object) -> list[int]:

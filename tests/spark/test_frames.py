@@ -139,7 +139,7 @@ def test_a_batch_frame_beside_an_endless_source(tmp_path: Path) -> None:
 
 def test_rows_of_a_frame_need_a_folder_that_python_can_open() -> None:
     """P9"""
-    from penstock.spark.frozen_frames import _folder
+    from penstock.spark.materialized_frames import _folder
 
     with pytest.raises(ProgramError, match=r"'Source: f' is a batch DataFrame .* s3://b/c is none. Name one in"):
         _folder("s3://b/c", Configuration(), "Source: f")

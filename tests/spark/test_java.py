@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from penstock.core.errors import JavaError
-from penstock.spark import java
+from penstock.spark.startup import java
 
 
 def fake(folder: Path, script: str) -> str:
@@ -87,7 +87,7 @@ def test_without_any_java_one_line_says_what_to_do(tmp_path: Path, monkeypatch: 
 
 def test_looking_for_java_needs_neither_pyspark_nor_a_jvm() -> None:
     script = (
-        "import sys, penstock.spark.java, penstock.datastream;"
+        "import sys, penstock.spark.startup.java, penstock.datastream;"
         "print([m for m in sys.modules if m.partition('.')[0] in ('py4j', 'pyspark')])"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

@@ -11,7 +11,7 @@ import pytest
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
 from penstock.core.scratch import scratch_folder
-from penstock.spark import jvm
+from penstock.spark.startup import jvm
 
 PORT = "PYSPARK_GATEWAY_PORT"
 SECRET = "PYSPARK_GATEWAY_SECRET"
@@ -81,7 +81,7 @@ def test_a_master_that_is_none_is_refused_before_anything_is_started(monkeypatch
 def test_workers_of_this_machine_have_our_modules_at_hand_and_those_of_a_cluster_our_path() -> None:
     """P2"""
     here = jvm.embedded_settings({}, 2)
-    assert (here["spark.master"], here["spark.python.daemon.module"]) == ("local[2]", "penstock.spark.daemon")
+    assert (here["spark.master"], here["spark.python.daemon.module"]) == ("local[2]", "penstock.spark.startup.daemon")
     there = jvm.embedded_settings({"spark.master": "spark://host:7077"}, 2)
     assert "spark.python.daemon.module" not in there
     assert there["spark.executorEnv.PYTHONPATH"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.spark.python import worker_python
-from penstock.spark.settings import pyspark_folder
+from penstock.spark.startup.places import pyspark_folder
+from penstock.spark.startup.workers import worker_python
 
 ZIP = os.path.join(pyspark_folder(), "python", "lib", "pyspark.zip")
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from penstock.spark.quiet import quiet_bridge, quiet_start
+from penstock.spark.startup.quiet import quiet_bridge, quiet_start
 
 CHILD = """
 import sys

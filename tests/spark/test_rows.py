@@ -8,7 +8,7 @@ import pytest
 
 from penstock.runtime.chunk import DATA, ChunkRow
 from penstock.spark import rows
-from penstock.spark.labels import labels
+from penstock.spark.partition_labels import partition_labels
 from penstock.spark.rows import ARROW_SCHEMA, from_arrow, to_arrow
 
 ROWS = [
@@ -22,7 +22,7 @@ def test_rows_come_out_as_they_went_in() -> None:
     (batch,) = to_arrow(ROWS, 2)
     batch.validate(full=True)
     columns = [list(column) for column in zip(*ROWS, strict=True)]
-    columns[0] = [labels(2)[partition] for partition in columns[0]]
+    columns[0] = [partition_labels(2)[partition] for partition in columns[0]]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, ARROW_SCHEMA, strict=True)]
     assert batch.equals(pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA))
     assert [row._replace(partition=0) for row in ROWS] == list(from_arrow([batch], 0))
@@ -54,7 +54,7 @@ def test_an_arrow_batch_has_no_more_bytes_than_it_may(sizes: list[int]) -> None:
 
 def test_state_requests_on_their_way_are_bounded_in_bytes() -> None:
     """F13: one large page is not sent together with thirty others."""
-    from penstock.spark.state_store import _windows
+    from penstock.spark.streaming.state_store import _windows
 
     found = [
         [len(data) >> 20 for data in window] for window in _windows(bytes(mb << 20) for mb in (1, 6, 6, 50, 50, 1))

@@ -27,8 +27,8 @@ from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.datastream.window import EventTimeSessionWindows
 from penstock.jobs.control_channel import REQUESTS
 from penstock.jobs.savepoint_requests import SavepointRequest, Waits, ask_for_savepoint
-from penstock.savepoint.files import Folder
-from penstock.savepoint.folder import Savepoint
+from penstock.savepoint.savepoint import Savepoint
+from penstock.savepoint.storage import Folder
 from penstock.state import StateEditor, open_state
 from penstock.testing import local_job
 from tests.effort import HANG_MS

@@ -8,8 +8,8 @@ import pytest
 
 from penstock.core.config import Configuration
 from penstock.core.errors import ConfigurationError
-from penstock.spark.jvm import prepare_jvm
-from penstock.spark.session import _no_lookup_of_sources
+from penstock.spark.startup.jvm import prepare_jvm
+from penstock.spark.startup.session import _no_lookup_of_sources
 
 QUICK = "-XX:TieredStopAtLevel=1"
 

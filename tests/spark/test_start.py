@@ -4,7 +4,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.core.errors import ConfigurationError
-from penstock.spark.session import _created
+from penstock.spark.startup.session import _created
 
 JVM = """An error occurred while calling None.org.apache.spark.api.java.JavaSparkContext.
 : org.apache.spark.SparkException: Could not parse Master URL: 'moon'

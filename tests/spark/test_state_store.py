@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from penstock.spark.state_store import _IN_FLIGHT, SparkStore
+from penstock.spark.streaming.state_store import _IN_FLIGHT, SparkStore
 
 
 class Api:

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from penstock.spark.task_count import tasks_done
+from penstock.spark.bounded import tasks_done
 
 
 class Tracker:

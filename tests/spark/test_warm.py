@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.datastream import StreamExecutionEnvironment
-from penstock.spark.warm import warm_workers
+from penstock.spark.startup.workers import warm_workers
 
 pytestmark = pytest.mark.spark
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from penstock.core.whole_files import write_whole
-from penstock.savepoint.sums import sealed, unsealed
+from penstock.savepoint.sealed_json import sealed, unsealed
 
 __all__ = ["REQUESTS", "ControlChannel", "Files", "LocalChannel", "Request", "checkpoint_channel"]
 

@@ -13,7 +13,7 @@ from penstock.jobs.control_channel import ControlChannel, Request, checkpoint_ch
 from penstock.jobs.listing import find_job
 
 if TYPE_CHECKING:
-    from penstock.savepoint.files import Folder
+    from penstock.savepoint.storage import Folder
 
 __all__ = ["SavepointRequest", "Waits", "ask_for_savepoint"]
 
@@ -62,7 +62,7 @@ def ask_for_savepoint(
 
     Called by the command line, in a process that is not the job's. SavepointError if the job refuses, or is silent.
     """
-    from penstock.savepoint.files import Folder  # brings Arrow, which other commands need not wait for
+    from penstock.savepoint.storage import Folder  # brings Arrow, which other commands need not wait for
 
     folder = Folder(checkpoint)
     if folder.size("penstock/owner") is None:

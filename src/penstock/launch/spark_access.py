@@ -14,7 +14,7 @@ from penstock.core.types import TypeInformation
 from penstock.launch.configuration import base_configuration
 
 if TYPE_CHECKING:
-    from penstock.savepoint.folder import Savepoint
+    from penstock.savepoint.savepoint import Savepoint
 
 __all__ = [
     "append_to_table",
@@ -29,17 +29,17 @@ __all__ = [
 
 def spark_session(conf: Configuration, parallelism: int) -> Any:
     """The session in which DataFrames meet jobs; started if none runs."""
-    from penstock.spark.jvm import begin_jvm
+    from penstock.spark.startup.jvm import begin_jvm
 
     begin_jvm(conf, parallelism)
-    from penstock.spark.session import get_session
+    from penstock.spark.startup.session import get_session
 
     return get_session(conf, parallelism)
 
 
 def java_version() -> tuple[str, str]:
     """The Java that an embedded Spark would run on: home and version; JavaError if there is none."""
-    from penstock.spark.java import find_java, version_of
+    from penstock.spark.startup.java import find_java, version_of
 
     home = find_java()
     return home, version_of(home)
@@ -81,6 +81,6 @@ def append_to_table(table: str, paths: Sequence[str]) -> None:
 
 def checkpoint_to_savepoint(checkpoint: str, path: str) -> Savepoint:
     """Write the last committed state of a checkpoint as a savepoint, by Spark."""
-    from penstock.spark.start import checkpoint_state
+    from penstock.spark.checkpoint.start_point import checkpoint_state
 
     return checkpoint_state(spark_session(base_configuration(), 1), checkpoint, path)

@@ -20,10 +20,10 @@ from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.stage import StageTask, control_rows, sorted_rows
 from penstock.runtime.state.store import MemoryStore
-from penstock.savepoint.describe import notes_of
-from penstock.savepoint.folder import Moment, Savepoint, write_savepoint
-from penstock.savepoint.match import fit
-from penstock.savepoint.rows import restore_rows
+from penstock.savepoint.compatibility import fit
+from penstock.savepoint.plan_notes import notes_of
+from penstock.savepoint.restore_rows import restore_rows
+from penstock.savepoint.savepoint import Moment, Savepoint, write_savepoint
 
 __all__ = ["LocalJob"]
 

@@ -10,7 +10,7 @@ from typing import Any
 from penstock._version import __version__
 from penstock.core.errors import SavepointError
 from penstock.core.source import Position
-from penstock.savepoint.sums import sealed, unsealed
+from penstock.savepoint.sealed_json import sealed, unsealed
 
 __all__ = [
     "FORMAT",

@@ -14,9 +14,8 @@ from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
 from penstock.core.job import JobPlan
 from penstock.core.source import Position
-from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
+from penstock.jobs.client import JobClient, JobStatus
 from penstock.jobs.job_thread import JobThread
-from penstock.jobs.registration import unregister
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
 from penstock.runtime.intake import read_split
@@ -26,127 +25,115 @@ from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
-from penstock.spark.bundle import Bundle, errors_travel, make_bundle
-from penstock.spark.death import death_behind
-from penstock.spark.failures import translate
+from penstock.spark.client import JobRecord, SparkJobClient
+from penstock.spark.failures import errors_travel, translate
 from penstock.spark.frames import make_frames, own_vertices, union_frames
+from penstock.spark.pickled_plan import PickledPlan, pickle_plan
 from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
-from penstock.spark.session import job_session
-from penstock.spark.task_count import tasks_done
+from penstock.spark.startup.jvm_exit import jvm_exit_behind
+from penstock.spark.startup.session import job_session
 
-__all__ = ["start_bounded"]
+__all__ = ["start_bounded", "tasks_done"]
 
 
 def start_bounded(plan: JobPlan, conf: Configuration, job_id: str = "") -> JobClient:
     """Start a bounded job; it runs in a thread of its own."""
     make_frames(plan)
-    bundle = make_bundle(plan)
+    pickled = pickle_plan(plan)
     spark = job_session(plan, conf, __name__)
-    return BoundedJob(plan, bundle, spark, job_id)
+    return BoundedJob(plan, pickled, spark, job_id)
 
 
-class BoundedJob(JobClient):
+class BoundedJob(SparkJobClient):
     """One batch: no checkpoint; sinks publish only at the end."""
 
-    def __init__(self, plan: JobPlan, bundle: Bundle, spark: SparkSession, job_id: str = "") -> None:
-        self._plan, self._bundle, self._spark = plan, bundle, spark
-        self._id = job_id or uuid.uuid4().hex
+    def __init__(self, plan: JobPlan, pickled: PickledPlan, spark: SparkSession, job_id: str = "") -> None:
+        # configuration
+        self._plan, self._pickled, self._spark = plan, pickled, spark
+        # of the job
         self._clock = SystemClock()
-        self._status = JobStatus.RUNNING
-        self._error: BaseException | None = None
-        self._results: dict[str, list[Any]] = {}
+        super().__init__(JobRecord(plan.name, job_id or uuid.uuid4().hex, JobStatus.RUNNING, self._clock))
+        self._results: dict[str, list[object]] = {}
         self._book = MetricsBook()
-        self._started_ms = self._clock.now_ms()
-        self._ended_ms = self._started_ms
-        self._thread = JobThread(self._run, f"penstock-{self._id}")
+        self._thread = JobThread(self._run, f"penstock-{self.job_id}")
 
     def _run(self) -> None:
+        """The target of the job's thread."""
+        record = self._record
         try:
-            self._spark.sparkContext.setJobGroup(self._id, self._plan.name, interruptOnCancel=True)
+            self._spark.sparkContext.setJobGroup(record.job_id, record.name, interruptOnCancel=True)
             output = self._execute()
-            output.batch_ms = self._clock.now_ms() - self._started_ms
+            output.batch_ms = self._clock.now_ms() - record.started_ms
             ledger = Ledger(self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print, self._book)
             ledger.hold(output)
             ledger.release()
             ledger.close()
-            self._status = JobStatus.FINISHED
+            record.status = JobStatus.FINISHED
         except BaseException as error:
-            if self._status is not JobStatus.CANCELED:
-                self._status = JobStatus.FAILED
-                self._error = death_behind(error, self._spark) or translate(error)
+            if record.status is not JobStatus.CANCELED:
+                record.status = JobStatus.FAILED
+                record.error = jvm_exit_behind(error, self._spark) or translate(error)
         finally:
-            self._ended_ms = self._clock.now_ms()
+            record.end()
 
     def _execute(self) -> BatchOutput:
-        frame = line(self._spark, self._plan, self._bundle, BatchInfo(self._id, 0, self._started_ms))
-        batches = frame.toArrow().to_batches()
+        info = BatchInfo(self.job_id, 0, self._record.started_ms)
+        batches = line(self._spark, self._plan, self._pickled, info).toArrow().to_batches()
         enter_job(self._plan)
         return BatchOutput(from_arrow(batches, 0))
 
-    @property
-    def job_id(self) -> str:
-        return self._id
-
-    @property
-    def status(self) -> JobStatus:
-        return self._status
+    def _counts(self) -> tuple[int, int]:
+        return 1, 0
 
     def ask_to_stop(self) -> None:
-        if self._status is JobStatus.RUNNING:
-            self._status = JobStatus.CANCELED
-            self._spark.sparkContext.cancelJobGroup(self._id)
+        if self.status is JobStatus.RUNNING:
+            self._record.status = JobStatus.CANCELED
+            self._spark.sparkContext.cancelJobGroup(self.job_id)
 
     def stop(self) -> None:
         self.ask_to_stop()
-
-    def wait(self) -> JobExecutionResult:
-        self._thread.join_or_stop(self.stop)
-        unregister(self)
-        if self._error is not None:
-            raise self._error
-        return JobExecutionResult(
-            self._plan.name,
-            self._id,
-            self._ended_ms - self._started_ms,
-            1,
-            0,
-            self.get_metrics(),
-            self.accumulators(),
-        )
 
     def accumulators(self) -> dict[str, Any]:
         return self._book.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
         """While the one batch runs only its Spark tasks are known: (done, all)."""
-        if self._status is not JobStatus.RUNNING:
+        if self.status is not JobStatus.RUNNING:
             return {"subtasks": self._book.subtasks()}
         tasks = sum(v.parallelism for v in own_vertices(self._plan)) + 1 + self._plan.stages * self._plan.partitions
-        return {"subtasks": [], "tasks": (min(tasks, tasks_done(self._spark, self._id)), tasks)}
+        return {"subtasks": [], "tasks": (min(tasks, tasks_done(self._spark, self.job_id)), tasks)}
 
     def results(self, name: str) -> Iterator[Any]:
         self.wait()
         yield from self._results.get(name, [])
 
 
-def line(spark: SparkSession, plan: JobPlan, bundle: Bundle, info: BatchInfo) -> DataFrame:
+def tasks_done(spark: SparkSession, job_group: str) -> int:
+    """Completed tasks of all Spark jobs of a group, as far as Spark still knows."""
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(job_group)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+    return sum(stage.numCompletedTasks for stage in stages if stage is not None)
+
+
+def line(spark: SparkSession, plan: JobPlan, pickled: PickledPlan, info: BatchInfo) -> DataFrame:
     """The line of stages as a batch DataFrame."""
     splits = [(v.vertex_id, s) for v in own_vertices(plan) for s in range(v.parallelism)]
     tasks = len(splits) + 1
-    frame = spark.range(0, tasks, 1, tasks).mapInArrow(_reader(bundle, splits, info), SCHEMA)
-    frame = union_frames(frame, plan, bundle, info)
+    frame = spark.range(0, tasks, 1, tasks).mapInArrow(_reader(pickled, splits, info), SCHEMA)
+    frame = union_frames(frame, plan, pickled, info)
     for level in range(1, plan.stages + 1):
         shuffled = frame.repartition(plan.partitions, "label").sortWithinPartitions("label", "seq", "channel")
-        frame = shuffled.mapInArrow(_stage(bundle, level), SCHEMA)
+        frame = shuffled.mapInArrow(_stage(pickled, level), SCHEMA)
     return frame
 
 
-def _reader(bundle: Bundle, splits: list[tuple[int, int]], info: BatchInfo) -> Any:
+def _reader(pickled: PickledPlan, splits: list[tuple[int, int]], info: BatchInfo) -> Any:
     """Task 0 sends the control rows, task i + 1 reads split i."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
-            plan = bundle.load()
+            plan = pickled.load()
             for batch in batches:
                 for index in batch.column(0).to_pylist():
                     rows = control_rows(plan, info) if index == 0 else _split(plan, splits[index - 1], info)
@@ -161,10 +148,10 @@ def _split(plan: JobPlan, place: tuple[int, int], info: BatchInfo) -> Iterator[C
     return read_split(plan, vertex, split, Position(start.at), None, SystemClock(), info)
 
 
-def _stage(bundle: Bundle, level: int) -> Any:
+def _stage(pickled: PickledPlan, level: int) -> Any:
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
-            plan = bundle.load()
+            plan = pickled.load()
             context = SparkTaskContext.get()
             assert context is not None
             partition = context.partitionId()

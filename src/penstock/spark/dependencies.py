@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from penstock.core.dependencies import PythonDependencies, shipped_name
 from penstock.core.scratch import scratch_folder
 from penstock.runtime.dependencies import in_front_of_path, install_requirements
-from penstock.spark.python import worker_python
+from penstock.spark.startup.workers import worker_python
 
 __all__ = ["enter_worker", "ship"]
 

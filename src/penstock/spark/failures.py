@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import os
+import pickle
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError
-from penstock.spark.bundle import carried_error
 
-__all__ = ["looks_damaged", "translate"]
+__all__ = ["carried_error", "errors_travel", "looks_damaged", "translate"]
 
 _DAMAGE = re.compile(
     r"hecksum|CORRUPT|orrupt|CANNOT_READ_DELTA|CANNOT_READ_CHECKPOINT|CHECKPOINT_RB|FAILED_READ|FileNotFoundException"
@@ -61,3 +64,28 @@ def _telling(text: str) -> str:
 
 def _whole(text: str) -> str:
     return f"\n{text}" if os.environ.get("PENSTOCK_JVM_TRACE") else ""
+
+
+# -- errors on their way from workers to the driver -------------------------------------------------
+
+_MARK = re.compile(r"PENSTOCK\[([A-Za-z0-9+/=]+)\]")
+
+
+@contextmanager
+def errors_travel() -> Iterator[None]:
+    """In a worker: wrap our own errors so that they survive the way through the JVM."""
+    try:
+        yield
+    except PenstockError as error:
+        packed = base64.b64encode(pickle.dumps(error)).decode()
+        raise RuntimeError(f"PENSTOCK[{packed}]\n{error}") from None
+
+
+def carried_error(text: str) -> PenstockError | None:
+    """On the driver: the error a worker sent, if the text of the failure holds one."""
+    found = _MARK.search(text)
+    if found is None:
+        return None
+    error = pickle.loads(base64.b64decode(found.group(1)))
+    assert isinstance(error, PenstockError)
+    return error

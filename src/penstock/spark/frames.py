@@ -19,7 +19,8 @@ from penstock.core.source import Position, ReadBatch
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.intake import read_split
 from penstock.runtime.stage import control_rows
-from penstock.spark.bundle import Bundle, errors_travel
+from penstock.spark.failures import errors_travel
+from penstock.spark.pickled_plan import PickledPlan
 from penstock.spark.rows import SCHEMA, to_arrow
 
 __all__ = [
@@ -53,14 +54,14 @@ def make_frames(plan: JobPlan) -> None:
         source.make_frame()
 
 
-def union_frames(line: DataFrame, plan: JobPlan, bundle: Bundle, info: BatchInfo) -> DataFrame:
+def union_frames(line: DataFrame, plan: JobPlan, pickled: PickledPlan, info: BatchInfo) -> DataFrame:
     """The rows of a bounded job's DataFrames, beside those that are there already."""
     for vertex in frame_vertices(plan):
-        line = line.union(_one_task(vertex).mapInArrow(_whole(bundle, vertex.vertex_id, info), SCHEMA))
+        line = line.union(_one_task(vertex).mapInArrow(_whole(pickled, vertex.vertex_id, info), SCHEMA))
     return line
 
 
-def union_stream_frames(line: DataFrame, plan: JobPlan, bundle: Bundle, run_id: str) -> DataFrame:
+def union_stream_frames(line: DataFrame, plan: JobPlan, pickled: PickledPlan, run_id: str) -> DataFrame:
     """The rows of a streaming job's DataFrames, beside the intake's.
 
     A batch in which only a DataFrame has something new has no rows of the intake, so each brings control rows
@@ -68,7 +69,7 @@ def union_stream_frames(line: DataFrame, plan: JobPlan, bundle: Bundle, run_id: 
     """
     for vertex in frame_vertices(plan):
         timed = _one_task(vertex).withColumn(_NOW, current_timestamp())
-        line = line.union(timed.mapInArrow(_stretch(bundle, vertex.vertex_id, run_id), SCHEMA))
+        line = line.union(timed.mapInArrow(_stretch(pickled, vertex.vertex_id, run_id), SCHEMA))
     return line
 
 
@@ -80,10 +81,10 @@ def _one_task(vertex: Vertex) -> DataFrame:
     return frame.coalesce(1)
 
 
-def _whole(bundle: Bundle, vertex_id: int, info: BatchInfo) -> Any:
+def _whole(pickled: PickledPlan, vertex_id: int, info: BatchInfo) -> Any:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
-            plan = bundle.load()
+            plan = pickled.load()
             vertex = plan.vertex(vertex_id)
             rows = read_split(plan, vertex, 0, Position(0), None, SystemClock(), info, map(rows_of, batches))
             yield from to_arrow(rows, plan.partitions)
@@ -91,10 +92,10 @@ def _whole(bundle: Bundle, vertex_id: int, info: BatchInfo) -> Any:
     return read
 
 
-def _stretch(bundle: Bundle, vertex_id: int, run_id: str) -> Any:
+def _stretch(pickled: PickledPlan, vertex_id: int, run_id: str) -> Any:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
-            plan = bundle.load()
+            plan = pickled.load()
             yield from to_arrow(_batch(plan, vertex_id, run_id, iter(batches)), plan.partitions)
 
     return read

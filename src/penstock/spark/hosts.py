@@ -35,12 +35,12 @@ class StreamingHost:
 
     def start(self, plan: JobPlan, conf: Configuration, job_id: str) -> JobClient:
         _begin_jvm(plan, conf)
-        from penstock.spark.streaming import start_streaming
+        from penstock.spark.streaming.job import start_streaming
 
         return start_streaming(plan, conf, job_id)
 
 
 def _begin_jvm(plan: JobPlan, conf: Configuration) -> None:
-    from penstock.spark.jvm import begin_jvm
+    from penstock.spark.startup.jvm import begin_jvm
 
     begin_jvm(conf, plan.partitions)

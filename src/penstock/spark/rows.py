@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StructType
 
 from penstock.runtime.chunk import ChunkRow
-from penstock.spark.labels import labels
+from penstock.spark.partition_labels import partition_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,7 @@ def _grouped(rows: Iterable[ChunkRow]) -> Iterator[list[ChunkRow]]:
 
 
 def _columns(group: list[ChunkRow], partitions: int) -> list[Any]:
-    names = labels(partitions)
+    names = partition_labels(partitions)
     columns = list(map(list, zip(*group, strict=True)))
     columns[0] = [names[p] for p in columns[0]]
     return columns

@@ -10,12 +10,12 @@ from penstock.core.job import JobPlan
 from penstock.jobs.control_channel import checkpoint_channel
 from penstock.jobs.savepoint_coordinator import SavepointCoordinator
 from penstock.jobs.savepoint_requests import SavepointRequest
-from penstock.savepoint.describe import notes_of
-from penstock.savepoint.folder import Moment
-from penstock.spark.checkpoint import Checkpoint
+from penstock.savepoint.plan_notes import notes_of
+from penstock.savepoint.savepoint import Moment
+from penstock.spark.checkpoint.folder import Checkpoint
+from penstock.spark.checkpoint.state_reader import committed_positions, savepoint_of, undrained
 from penstock.spark.failures import translate
 from penstock.spark.frames import frame_vertices
-from penstock.spark.state_reader import committed_positions, savepoint_of, undrained
 
 __all__ = ["CommittedStateWriter", "savepoint_coordinator"]
 

@@ -22,9 +22,9 @@ from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.task import store_prefix
 from penstock.savepoint.blobs import KEYED, Blob, blobs_of
-from penstock.savepoint.files import Folder
-from penstock.savepoint.folder import METADATA, Savepoint, refuse_used
 from penstock.savepoint.metadata import Metadata, OperatorNote, SourceNote
+from penstock.savepoint.savepoint import METADATA, Savepoint, refuse_used
+from penstock.savepoint.storage import Folder
 from penstock.state.keyed import make_backend, page_keys, state_kinds
 from penstock.state.regroup import regrouped
 from penstock.state.view import StateView

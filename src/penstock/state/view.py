@@ -13,9 +13,9 @@ from penstock.runtime.codec import decode, loads
 from penstock.runtime.operator_state import SPLIT
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.savepoint.blobs import KEYED, Blob
-from penstock.savepoint.files import Folder
-from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.metadata import Metadata, OperatorNote
+from penstock.savepoint.savepoint import Savepoint
+from penstock.savepoint.storage import Folder
 from penstock.state.keyed import Entry, TimerEntry, entries, make_backend, page_keys, timers
 
 __all__ = ["StateView", "open_state"]

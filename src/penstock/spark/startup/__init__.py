@@ -1,0 +1,1 @@
+"""How Spark is started: Java, the JVM, the Python workers, the session and its settings."""

@@ -1,0 +1,139 @@
+"""The Spark session: embedded and local when nothing else is said, else the cluster the job was submitted to (P2)."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pkgutil import iter_modules
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from penstock.core.config import Configuration
+from penstock.core.dependencies import PythonDependencies
+from penstock.core.errors import ConfigurationError
+from penstock.core.job import JobPlan
+from penstock.spark.dependencies import ship
+from penstock.spark.failures import translate
+from penstock.spark.frames import frame_vertices
+from penstock.spark.startup.jvm import Jvm, embedded_settings, launching, prepare_jvm, submitted, take_jvm
+from penstock.spark.startup.jvm_exit import forget_dead_jvm, note_jvm
+from penstock.spark.startup.quiet import quiet_accumulators, quiet_bridge, quiet_start
+from penstock.spark.startup.settings import FORCED, all_settings, given_settings, refuse_forbidden
+from penstock.spark.startup.workers import warm_workers, worker_python
+
+__all__ = ["get_session", "job_session"]
+
+
+def get_session(conf: Configuration, cores: int, warm: str = "") -> SparkSession:
+    """A session of the job's own, so that its settings touch no other; on the Spark that runs already, if one does.
+
+    `warm`: the module that workers of the job will need, which follows at once; they are started as soon as can be.
+    """
+    given = given_settings(conf)
+    forget_dead_jvm()
+    active = SparkSession.getActiveSession()
+    session = (_build(conf, given, cores, warm) if active is None else active).newSession()
+    note_jvm(session)
+    for key, value in all_settings(given).items():
+        if session.conf.isModifiable(key):
+            session.conf.set(key, value)
+    refuse_forbidden({k: v for k in FORCED if (v := session.conf.get(k, None)) is not None})
+    return session
+
+
+def job_session(plan: JobPlan, conf: Configuration, worker: str) -> SparkSession:
+    """The session of a job whose workers will need a module, with what its functions need."""
+    spark = get_session(conf, plan.partitions, warm=worker)
+    ship(spark, PythonDependencies.of(conf))
+    if not frame_vertices(plan):
+        # no generated code: rows are whole chunks of ours, so few that compiling never pays back
+        spark.conf.set("spark.sql.codegen.wholeStage", "false")
+        spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    return spark
+
+
+def _build(conf: Configuration, given: dict[str, str], cores: int, warm: str) -> SparkSession:
+    embedded = not submitted()
+    settings = embedded_settings(given, cores) if embedded else all_settings(given)
+    jvm = take_jvm(settings)
+    if embedded and jvm is None:
+        prepare_jvm(conf)
+    quiet_bridge()
+    quiet_accumulators()
+    with _keeping_ctrl_c(), quiet_start():
+        session = _created(lambda: _started(settings, jvm, warm), given.get("spark.master", "this machine"))
+    session.sparkContext.setLogLevel(given.get("spark.log.level", "OFF"))
+    if embedded:
+        _no_local_checksums(session)
+        _no_lookup_of_sources(session)
+    return session
+
+
+def _started(settings: dict[str, str], jvm: Jvm | None, warm: str) -> SparkSession:
+    """A context, and beside it, while the session is made, Python workers that tasks will ask for."""
+    conf = SparkConf().setAll(list(settings.items()))
+    if jvm is None:
+        with launching(settings) if "spark.master" in settings else nullcontext():
+            context = SparkContext.getOrCreate(conf)
+    else:
+        with jvm.address():
+            gateway = launch_gateway()  # type: ignore[no-untyped-call]
+        gateway.proc = jvm.process
+        context = SparkContext(conf=conf, gateway=gateway)
+    context.pythonExec = worker_python(str(context.master))
+    if warm and settings.get("spark.master", "").startswith("local"):
+        warm_workers(context, warm)
+    builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _created(start: Callable[[], SparkSession], where: str) -> SparkSession:
+    """Start Spark; what it cannot start with is most often a master, or a setting, that is not right (P9)."""
+    try:
+        return start()
+    except Exception as error:
+        raise ConfigurationError(
+            f"Spark could not be started on {where}: {translate(error)}\nIs --master right, does it run, and are the "
+            "settings that begin with 'spark.'? `penstock doctor` looks at this machine"
+        ) from error
+
+
+@contextmanager
+def _keeping_ctrl_c() -> Iterator[None]:
+    """PySpark installs a Ctrl-C handler that cancels all running jobs; ours are to stop between two batches (P8)."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread() and before is not None:
+            signal.signal(signal.SIGINT, before)
+
+
+def _no_local_checksums(session: SparkSession) -> None:
+    """On a local disk Hadoop's own checksum files cost a third of a batch; Spark's checksums take their place."""
+    jvm = session._jvm
+    assert jvm is not None
+    local = jvm.org.apache.hadoop.fs.FileSystem.getLocal(session._jsc.hadoopConfiguration())
+    local.setWriteChecksum(False)
+    local.setVerifyChecksum(False)
+
+
+def _no_lookup_of_sources(session: SparkSession) -> None:
+    """Spark starts three processes to find data sources among installed modules; if none is there, there is nothing.
+
+    They are those named `pyspark_…`; one look from here does as well.
+    """
+    if any(module.name.startswith("pyspark_") for module in iter_modules()):
+        return
+    jvm = session._jvm
+    assert jvm is not None
+    manager = getattr(getattr(jvm.org.apache.spark.sql.execution.datasources, "DataSourceManager$"), "MODULE$")
+    if manager.dataSourceBuilders().isEmpty():
+        nothing = jvm.scala.Option.apply(jvm.PythonUtils.toScalaMap({}))
+        getattr(manager, "dataSourceBuilders_$eq")(nothing)

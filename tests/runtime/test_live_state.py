@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.common import Row
 from penstock.common.errors import ProgramError, SourceError, UserFunctionError
 from penstock.core.clock import SystemClock
 from penstock.core.job import RuntimeSettings
+from penstock.core.row import _create_row
 from penstock.core.source import Position, SourceClock
 from penstock.datastream import (
     CheckpointedFunction,
@@ -234,3 +236,29 @@ def test_a_function_that_emits_in_any_order_recovers_from_its_state_alone(killed
     for partition in ("north", "south"):
         assert [n for p, n in out if p == partition] == list(range(30))
     assert keeper.files == {}
+
+
+class CountingRows(Counting):
+    """Its state is a row, whose bytes say how it is made."""
+
+    def initialize_state(self, context: Any) -> None:
+        self.state = context.get_operator_state_store().get_list_state(ListStateDescriptor("next"))
+        self.next = next((row.n for row in self.state.get()), 0)
+
+    def snapshot_state(self, context: Any) -> None:
+        self.state.update([Row(n=self.next)])
+
+
+def test_a_batch_that_an_older_version_planned_is_known_by_its_state_not_by_its_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """S3, F1: rows were written under the module that made them."""
+    with monkeypatch.context() as older:
+        older.setattr(_create_row, "__module__", "penstock.core.row")
+        older.setattr(_create_row, "__qualname__", "_create_row")
+        plan, start, end = planned(CountingRows(40))
+    again = LiveSplits(plan, SystemClock())
+    held = again.held(plan.sources[0], 0, start, end)
+    again.close()
+    assert held is not None
+    assert [v for batch in held.batches for v in batch.values] == list(range(start.at["events"], end.at["events"]))

@@ -20,7 +20,7 @@ from penstock.runtime.context import LiveRuntimeContext, split_context
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.live_buffer import Held, LiveBuffer, SourceCanceledError
 from penstock.runtime.operators.factory import own_spec
-from penstock.runtime.source_state import SourceState, events_at, kept_name
+from penstock.runtime.source_state import SourceState, events_at, kept_name, renewed
 
 __all__ = ["EventKeeper", "LiveSplits", "run_to_end"]
 
@@ -145,12 +145,17 @@ class LiveSplit:
         """Begin with a batch that was planned before: complete when the state is the one with which it ended."""
         state, most = self._state, _REPLAY_EVENTS + 4 * (events_at(end) - events_at(start))
         assert state is not None
+        planned = end.at["state"]
+        also = renewed(planned)
 
         def reached(events: int) -> bool:
             if events > most:
                 self._error = _lost_track(self.desc, events)
                 raise SourceCanceledError
-            return self._error is None and state.now() == end.at["state"]
+            if self._error is not None:
+                return False
+            now = state.now()
+            return now.keys() == planned.keys() and all(now[k] in (planned[k], also[k]) for k in now)
 
         self.buffer.replay(events_at(end), reached)
 

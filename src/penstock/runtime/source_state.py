@@ -12,12 +12,13 @@ from penstock.core.functions import KeyedStateStore
 from penstock.core.job import ChainedOperator
 from penstock.core.source import Position
 from penstock.runtime.chunk import BatchInfo
+from penstock.runtime.codec import decode, dumps, encode, loads
 from penstock.runtime.operator_state import FunctionState, Place
 from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.task import store_prefix
 
-__all__ = ["SourceState", "events_at", "kept_name"]
+__all__ = ["SourceState", "events_at", "kept_name", "renewed"]
 
 
 def events_at(position: Position) -> int:
@@ -30,6 +31,16 @@ def kept_name(position: Position) -> str | None:
     """Under which name the events of the batch that ends at a position are kept; None if they are not."""
     name: str | None = position.at.get("kept") if isinstance(position.at, dict) else None
     return name
+
+
+def renewed(state: dict[str, str]) -> dict[str, str]:
+    """The state of a position as this version writes it: an older one may have written the same in other bytes."""
+    return {key: b85encode(_renewed(b85decode(blob))).decode() for key, blob in state.items()}
+
+
+def _renewed(blob: bytes) -> bytes:
+    blocks, items = loads(blob)
+    return dumps((blocks, [encode(decode(item)) for item in items]))
 
 
 class SourceState:

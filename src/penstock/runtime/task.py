@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from typing import Any
 
 from penstock.core.checkpointed import checkpoint_listener, checkpointed_function
@@ -24,17 +23,13 @@ from penstock.runtime.operators.shaped import shaped
 from penstock.runtime.sorting import HeldInput
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.kinds import StateKinds
-from penstock.runtime.state.page import NO_TIMER, Earliest, StoreKeys
+from penstock.runtime.state.page import NO_TIMER, Earliest
 from penstock.runtime.state.store import StateStore
+from penstock.runtime.state.store_keys import StoreKeys
 from penstock.runtime.valve import Valve
 from penstock.runtime.writer import EdgeWriter
 
-__all__ = ["VertexTask", "store_prefix", "wire_chain"]
-
-
-def store_prefix(uid: str) -> bytes:
-    """State is keyed by uid: the first bytes of an operator's blobs in the store."""
-    return blake2b(uid.encode(), digest_size=8).digest()
+__all__ = ["VertexTask", "wire_chain"]
 
 
 def wire_chain(
@@ -88,8 +83,8 @@ class VertexTask:
         # configuration
         self.plan, self.vertex, self.subtask = plan, vertex, subtask
         self._store = store
-        self._names = StoreKeys(store_prefix(vertex.uid))
-        self._op_names = [StoreKeys(store_prefix(op.uid)).operator(subtask) for op in vertex.operators]
+        self._names = StoreKeys.of(vertex.uid)
+        self._op_names = [StoreKeys.of(op.uid).operator(subtask) for op in vertex.operators]
         # checkpointed
         saved = loads(root) if root is not None else None
         self._run_id: str | None = saved["run"] if saved else None
@@ -134,7 +129,7 @@ class VertexTask:
 
     @staticmethod
     def root_name(vertex: Vertex, subtask: int) -> bytes:
-        return StoreKeys(store_prefix(vertex.uid)).root(subtask)
+        return StoreKeys.of(vertex.uid).root(subtask)
 
     def _make_backend(self, saved: dict[str, Any]) -> KeyedBackend | None:
         head = self.vertex.operators[0]
@@ -162,7 +157,7 @@ class VertexTask:
         for index, op in enumerate(self._operators):
             function = checkpointed_function(op.desc.spec)
             if function is not None:
-                names = StoreKeys(store_prefix(op.desc.uid))
+                names = StoreKeys.of(op.desc.uid)
                 place = Place(op.desc, names, self.subtask, self.vertex.parallelism, self._run_id, start)
                 keyed = LiveRuntimeContext(self.context, op.desc, op.desc.spec.is_keyed)
                 made[index] = FunctionState(function, place, self._store, keyed)

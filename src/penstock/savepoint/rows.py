@@ -12,8 +12,8 @@ from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import subtask_of_group
 from penstock.runtime.operator_state import SPLIT, list_blocks
 from penstock.runtime.redistribute import Share, redistribute, split_items
-from penstock.runtime.state.page import StoreKeys
-from penstock.runtime.task import VertexTask, store_prefix
+from penstock.runtime.state.store_keys import StoreKeys
+from penstock.runtime.task import VertexTask
 from penstock.savepoint.blobs import KEYED, Blob
 from penstock.savepoint.clocks import restored_root
 from penstock.savepoint.folder import Savepoint
@@ -90,7 +90,7 @@ def _operator_entries(
     note = savepoint.metadata.operator(op.uid)
     if kept is None or note is None:
         return
-    names = StoreKeys(store_prefix(op.uid))
+    names = StoreKeys.of(op.uid)
     metadata = savepoint.metadata
     share = Share(subtask, vertex.parallelism, note.parallelism, metadata.committed, metadata.drained)
     state = redistribute(op.spec, kept.states, share) if kept.states else None

@@ -20,6 +20,7 @@ from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.stage import StageTask, control_rows, sorted_rows
 from penstock.runtime.state.store import MemoryStore
+from penstock.runtime.state.store_keys import BlobKind, kind_of
 from penstock.savepoint.describe import notes_of
 from penstock.savepoint.folder import Moment, Savepoint, write_savepoint
 from penstock.savepoint.match import fit
@@ -222,4 +223,9 @@ class LocalJob:
 
     def state_blobs(self) -> dict[bytes, bytes]:
         """Every blob of keyed and operator state; empty when nothing leaked (roots are not counted)."""
-        return {key: blob for store in self._stores.values() for key, blob in store.blobs.items() if key[8:9] != b"R"}
+        return {
+            key: blob
+            for store in self._stores.values()
+            for key, blob in store.blobs.items()
+            if kind_of(key) is not BlobKind.ROOT
+        }

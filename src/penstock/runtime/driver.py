@@ -22,7 +22,8 @@ from penstock.runtime.chunk import (
     NOTICE,
     PENDING,
     ChunkRow,
-    decode_payload,
+    Collected,
+    decode_collected,
 )
 from penstock.runtime.codec import loads
 from penstock.runtime.metrics_book import MetricsBook
@@ -42,7 +43,7 @@ class BatchOutput:
     """What came out of the end of the line in one batch."""
 
     def __init__(self, rows: Iterable[ChunkRow]) -> None:
-        self.collected: list[tuple[str, int, int, list[Any]]] = []
+        self.collected: list[Collected] = []
         self.committables: list[tuple[str, list[Any]]] = []
         self.pending: list[tuple[str, list[Any]]] = []
         self.metrics: list[dict[str, Any]] = []
@@ -55,9 +56,7 @@ class BatchOutput:
 
     def _take(self, row: ChunkRow) -> None:
         if row.kind == COLLECTED:
-            values, _, origin, _ = decode_payload(row.payload)
-            assert origin is not None
-            self.collected.append((origin[0], origin[1], origin[2], values))
+            self.collected.append(decode_collected(row.payload))
         elif row.kind in (COMMITTABLES, PENDING):
             uid, _, items = loads(row.payload)
             (self.committables if row.kind == COMMITTABLES else self.pending).append((uid, items))
@@ -113,8 +112,8 @@ class Ledger:
             return
         self.book.add(output.metrics, output.batch_ms)
         # a commit that fails is made good after the restart, from state; results would be lost
-        for name, subtask, parallelism, values in output.collected:
-            self._hand_over(name, subtask, parallelism, values)
+        for collected in output.collected:
+            self._hand_over(collected)
         self.note_lost(output.lost)
         for source, uid, text in output.notices:
             warnings.warn(f"Source '{source}' (uid {uid}): {text}", RuntimeWarning, stacklevel=2)
@@ -156,14 +155,14 @@ class Ledger:
         except Exception as error:
             raise SinkError(f"Sink '{name}' (uid {uid}) could not commit: {type(error).__name__}: {error}") from error
 
-    def _hand_over(self, name: str, subtask: int, parallelism: int, values: list[Any]) -> None:
-        spec = self._prints[name]
+    def _hand_over(self, collected: Collected) -> None:
+        spec = self._prints[collected.name]
         if not spec.printing:
-            self._deliver(name, values)
+            self._deliver(collected.name, collected.values)
             return
-        prefix = _print_prefix(spec.prefix, subtask, parallelism)
+        prefix = _print_prefix(spec.prefix, collected.subtask, collected.parallelism)
         printer = _print_to_err if spec.to_err else self._printer
-        for value in values:
+        for value in collected.values:
             printer(f"{prefix}{value}")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.core.job import ChainedOperator
 from penstock.core.sink import SinkWriter, WriterInitContext
 from penstock.core.specs import CollectSpec, SinkSpec
-from penstock.runtime.chunk import COLLECTED, COMMITTABLES, DRIVER, PENDING, ChunkRow, Payload, encode_payload
+from penstock.runtime.chunk import COLLECTED, COMMITTABLES, DRIVER, PENDING, ChunkRow, Collected, encode_collected
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import NO_RECORD, last_taken, user_failure
@@ -144,11 +144,8 @@ class CollectOperator(Operator):
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         if self._shape is not None:
             values = self._shaped(self._shape, values)
-        payload = encode_payload(
-            Payload(values, None, [self._name, self.task.subtask, self.task.parallelism], []),
-            self.desc.name,
-            self.desc.uid,
-        )
+        collected = Collected(self._name, self.task.subtask, self.task.parallelism, values)
+        payload = encode_collected(collected, self.desc.name, self.desc.uid)
         self.task.send(ChunkRow(self.task.partition, DRIVER, self.task.vertex_id, self._sent, COLLECTED, payload))
         self._sent += 1
 

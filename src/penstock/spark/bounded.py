@@ -18,11 +18,11 @@ from penstock.core.job import JobPlan
 from penstock.core.source import Position
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
-from penstock.runtime.intake import read_split
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.memory import give_back
 from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart
+from penstock.runtime.source_task import read_split
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
 from penstock.spark.bundle import Bundle, errors_travel, make_bundle

@@ -27,8 +27,8 @@ from penstock.core.source_function import FunctionSource
 from penstock.core.whole_files import write_whole
 from penstock.runtime.chunk import DRIVER, FINISHED, LOST, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps, loads
-from penstock.runtime.intake import read_split
 from penstock.runtime.live import LiveSplits
+from penstock.runtime.source_task import read_split
 from penstock.runtime.stage import control_rows
 from penstock.savepoint.folder import Savepoint
 from penstock.savepoint.rows import page_rows, subtask_rows

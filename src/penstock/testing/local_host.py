@@ -13,11 +13,11 @@ from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position, SourceClock
 from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
-from penstock.runtime.intake import read_split
 from penstock.runtime.live import LiveSplits
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart, gather_union
+from penstock.runtime.source_task import read_split
 from penstock.runtime.stage import StageTask, control_rows, sorted_rows
 from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.state.store_keys import BlobKind, kind_of

@@ -1,17 +1,18 @@
-"""Level 0: reading a split of a source through the stateless chain beside it."""
+"""The source task: reads one split of a source through the stateless chain beside it. This is level 0 of a job."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from penstock.core.clock import Clock, Stopwatch
+from penstock.core.clock import Clock
 from penstock.core.job import ChainedOperator, JobPlan, Vertex
 from penstock.core.source import IDLE, Lag, MarkedBatch, Position, ReadBatch
 from penstock.core.source_function import FunctionSource
 from penstock.core.specs import SourceSpec, TimestampsSpec
 from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
+from penstock.runtime.chain import OperatorChain
 from penstock.runtime.chunk import DRIVER, METRICS, NOTICE, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext, split_context
@@ -19,19 +20,9 @@ from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.live import run_to_end
 from penstock.runtime.operators.base import Operator, Timestamps
 from penstock.runtime.operators.factory import build_operator
-from penstock.runtime.operators.shaped import Shape, source_shape
-from penstock.runtime.state.page import NO_TIMER
-from penstock.runtime.task import wire_chain
-from penstock.runtime.writer import EdgeWriter
+from penstock.runtime.operators.shaped import source_shape
 
-__all__ = ["read_split"]
-
-
-class _Head(Operator):
-    """Stands for the source at the head of its chain: passes everything on."""
-
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
-        self.out.emit(values, timestamps)
+__all__ = ["SourceTask", "read_split"]
 
 
 def read_split(
@@ -45,69 +36,103 @@ def read_split(
     held: Iterable[ReadBatch] | None = None,
     lag: Lag | None = None,
 ) -> Iterator[ChunkRow]:
-    """Rows made of the records between two positions; +∞ at the end if the split ends there (T4).
+    """The rows made of the records of a split between two positions.
 
-    A source vertex has one subtask for each split. `held`: the records, where the source cannot be asked for them.
-    `lag`: what is left to read behind `end`, for the metrics.
+    Hosts call it once for each split and batch. `end` is None where the split is read to its end. `held`: the records
+    themselves, where the source cannot be asked for them. `lag`: how much is left to read behind `end`, for the
+    metrics. A split that ends here ends with the watermark +∞ (T4).
     """
-    rows: list[ChunkRow] = []
-    operators, writers = _chain(plan, vertex, split, clock, info, rows.append)
-    for op in operators:
-        _open(op)
-        op.begin()
-    for writer in writers:
-        writer.begin(info.batch_id)
     batches = iter(held) if held is not None else _batches(plan, vertex, split, start, end, clock)
-    count, size, busy, shape = 0, 0, Stopwatch(), source_shape(vertex.operators[0])
-    while (batch := _next(batches, vertex)) is not None:
-        count += len(batch[0])
-        with busy:
-            _feed(operators[0], batch if shape is None else _shaped(shape, batch))
-        size += sum(len(row.payload) for row in rows)
-        yield from rows
-        rows.clear()
-    for op in operators:
-        op.end()
-    if end is None or (end.ended and not start.ended):
-        operators[0].watermark(MAX_WATERMARK)
-    for writer in writers:
-        writer.flush()
-    size += sum(len(row.payload) for row in rows)
-    yield from rows
-    yield from _notices(plan, vertex, split, end, operators[0].task)
-    report = _report(vertex, split, info, operators[0].task, count, sum(w.records for w in writers), busy)
-    report |= {"bytes": size, "lag_records": lag and lag.records, "lag_ms": lag and lag.ms}
-    yield ChunkRow(split % plan.partitions, DRIVER, 0, 0, METRICS, dumps([report]))
-    for op in operators:
-        op.close()
+    task = SourceTask(plan, vertex, split, clock, info)
+    yield from task.run(batches, ended=end is None or (end.ended and not start.ended))
+    yield from task.finish(end, lag)
 
 
-def _notices(
-    plan: JobPlan, vertex: Vertex, split: int, end: Position | None, context: TaskContext
-) -> Iterator[ChunkRow]:
-    """What the source noticed when it planned the batch: told when the batch is durable, and counted."""
-    source = vertex.operators[0]
-    for notice in vertex.source.notices(end) if end is not None else ():
-        if notice.counted_as is not None:
-            context.report(source).group.counter(notice.counted_as).inc()
-        yield ChunkRow(split % plan.partitions, DRIVER, 0, 0, NOTICE, dumps((source.name, source.uid, notice.text)))
+class SourceTask:
+    """One split of a source in one batch: a source vertex has a subtask for each split, and no state.
+
+    Order of calls: `run`, `finish`. A new task is built for every batch.
+    """
+
+    def __init__(self, plan: JobPlan, vertex: Vertex, split: int, clock: Clock, info: BatchInfo) -> None:
+        self._vertex, self._info = vertex, info
+        self._source = vertex.operators[0]
+        self._partition = split % plan.partitions
+        self._shape = source_shape(self._source)
+        self._rows: list[ChunkRow] = []
+        context = split_context(plan, vertex, split, clock, self._rows.append)
+        operators = [_head(self._source, context), *(build_operator(op, context) for op in vertex.operators[1:])]
+        self._chain = OperatorChain(plan, vertex, split, context, operators)
+        self._records = self._bytes = 0
+
+    def run(self, batches: Iterator[ReadBatch], ended: bool) -> Iterator[ChunkRow]:
+        """Read all batches through the chain; with `ended`, the stream of this split ends behind them."""
+        chain = self._chain
+        chain.open()
+        chain.begin(self._info)
+        while (batch := self._next(batches)) is not None:
+            self._records += len(batch[0])
+            with chain.busy:
+                _feed(chain.head, self._shaped(batch))
+            yield from self._drain()
+        chain.end()
+        if ended:
+            chain.head.watermark(MAX_WATERMARK)
+        chain.flush()
+        yield from self._drain()
+
+    def finish(self, end: Position | None, lag: Lag | None) -> Iterator[ChunkRow]:
+        """The rows for the driver: what the source noticed, and the report of the batch. Closes the operators."""
+        yield from self._notices(end)
+        report = self._chain.report(self._records)
+        report |= {"bytes": self._bytes, "lag_records": lag and lag.records, "lag_ms": lag and lag.ms}
+        yield self._to_driver(METRICS, [report])
+        self._chain.close()
+
+    def _notices(self, end: Position | None) -> Iterator[ChunkRow]:
+        """What the source noticed when it planned the batch: it is counted, and shown when the batch is durable."""
+        source = self._source
+        for notice in self._vertex.source.notices(end) if end is not None else ():
+            if notice.counted_as is not None:
+                self._chain.context.report(source).group.counter(notice.counted_as).inc()
+            yield self._to_driver(NOTICE, (source.name, source.uid, notice.text))
+
+    def _to_driver(self, kind: int, content: object) -> ChunkRow:
+        return ChunkRow(self._partition, DRIVER, 0, 0, kind, dumps(content))
+
+    def _drain(self) -> Iterator[ChunkRow]:
+        self._bytes += sum(len(row.payload) for row in self._rows)
+        yield from self._rows
+        self._rows.clear()
+
+    def _next(self, batches: Iterator[ReadBatch]) -> ReadBatch | None:
+        try:
+            return next(batches, None)
+        except Exception as error:
+            raise user_failure(self._source.name, self._source.uid, "Reading", NO_RECORD, error) from error
+
+    def _shaped(self, batch: ReadBatch) -> ReadBatch:
+        """The batch with its records in their declared form, since timestamp assigners must see them so."""
+        if self._shape is None:
+            return batch
+        values = self._shape(batch[0])
+        return batch._replace(values=values) if isinstance(batch, MarkedBatch) else (values, batch[1])
 
 
-def _report(
-    vertex: Vertex, split: int, info: BatchInfo, context: TaskContext, count: int, out: int, busy: Stopwatch
-) -> dict[str, Any]:
-    """What the batch did, for the driver (G6); a split has no clock and no state."""
-    return {
-        "vertex": vertex.vertex_id,
-        "name": vertex.name,
-        "subtask": split,
-        "time_ms": info.processing_time_ms,
-        "in": count,
-        "out": out,
-        "busy_ms": busy.take_ms(),
-        "next_timer_ms": NO_TIMER,
-        "operators": [metrics.drain() for metrics in context.reports.values()],
-    }
+class _Head(Operator):
+    """Takes the place of the source at the head of its chain: passes everything on."""
+
+    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        self.out.emit(values, timestamps)
+
+
+def _head(desc: ChainedOperator, context: TaskContext) -> Operator:
+    """The operator in the source's place: it assigns timestamps and makes watermarks if the source has a strategy."""
+    spec = desc.spec
+    assert isinstance(spec, SourceSpec)
+    if spec.strategy is None:
+        return _Head(desc, context)
+    return build_operator(replace(desc, spec=TimestampsSpec(spec.strategy)), context)
 
 
 def _batches(
@@ -118,14 +143,8 @@ def _batches(
     return vertex.source.read(split, vertex.parallelism, start, end)
 
 
-def _shaped(shape: Shape, batch: ReadBatch) -> ReadBatch:
-    """The batch with its records in their declared form: timestamp assigners see them so."""
-    values = shape(batch[0])
-    return batch._replace(values=values) if isinstance(batch, MarkedBatch) else (values, batch[1])
-
-
 def _feed(head: Operator, batch: ReadBatch) -> None:
-    """Records, with the source's own watermarks exactly where they stand (T8)."""
+    """Give the head the records, with the source's own watermarks exactly where they stand (T8)."""
     values, times = batch[0], batch[1]
     if not isinstance(batch, MarkedBatch):
         head.process(values, times, None)
@@ -139,36 +158,3 @@ def _feed(head: Operator, batch: ReadBatch) -> None:
             head.status(mark == IDLE)
         elif mark > head.current_watermark:
             head.watermark(mark)
-
-
-def _chain(
-    plan: JobPlan, vertex: Vertex, split: int, clock: Clock, info: BatchInfo, send: Callable[[ChunkRow], None]
-) -> tuple[list[Operator], list[EdgeWriter]]:
-    context = split_context(plan, vertex, split, clock, send)
-    context.batch = info
-    operators = [_head(vertex.operators[0], context)] + [build_operator(op, context) for op in vertex.operators[1:]]
-    return operators, wire_chain(plan, vertex, split, context, operators)
-
-
-def _head(desc: ChainedOperator, context: TaskContext) -> Operator:
-    """Stands for the source: assigns timestamps and makes watermarks if it has a strategy, else passes records on."""
-    spec = desc.spec
-    assert isinstance(spec, SourceSpec)
-    if spec.strategy is None:
-        return _Head(desc, context)
-    return build_operator(replace(desc, spec=TimestampsSpec(spec.strategy)), context)
-
-
-def _open(op: Operator) -> None:
-    try:
-        op.open()
-    except Exception as error:
-        raise user_failure(op.desc.name, op.desc.uid, "open()", NO_RECORD, error) from error
-
-
-def _next(batches: Iterator[ReadBatch], vertex: Vertex) -> ReadBatch | None:
-    try:
-        return next(batches, None)
-    except Exception as error:
-        op = vertex.operators[0]
-        raise user_failure(op.name, op.uid, "Reading", NO_RECORD, error) from error

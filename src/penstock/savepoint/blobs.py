@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from penstock.core.errors import SavepointError
-from penstock.runtime.state.store_keys import BlobKind, StoreKey, kind_of, parse_key, uid_hash
+from penstock.runtime.state.store_keys import BlobKind, ListBlock, StoreKey, kind_of, parse_key, uid_hash
 
 __all__ = ["KEYED", "Blob", "blobs_of", "split_roots"]
 
@@ -35,7 +35,16 @@ class Blob(NamedTuple):
     @property
     def key(self) -> bytes:
         """Its key in a state store."""
-        return StoreKey(uid_hash(self.operator), _KINDS[self.kind], self.place, self.rest).encode()
+        return self._parsed.encode()
+
+    @property
+    def list_block(self) -> ListBlock:
+        """Which block of which list it is, if its kind is `list`."""
+        return self._parsed.list_block
+
+    @property
+    def _parsed(self) -> StoreKey:
+        return StoreKey(uid_hash(self.operator), _KINDS[self.kind], self.place, self.rest)
 
 
 def split_roots(items: Iterable[tuple[bytes, bytes]], roots: dict[bytes, bytes]) -> Iterator[tuple[bytes, bytes]]:

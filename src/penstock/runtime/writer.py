@@ -27,7 +27,8 @@ from penstock.runtime.codec import dumps
 from penstock.runtime.failures import last_taken, named, user_failure
 from penstock.runtime.keyhash import key_group, route_ints, stable_hash, subtask_of_group
 from penstock.runtime.list_keys import hashable
-from penstock.runtime.operators.base import Poison, Timestamps
+from penstock.runtime.operators.base import Timestamps
+from penstock.runtime.poison import PoisonBoundary
 
 __all__ = ["EdgeWriter"]
 
@@ -141,7 +142,7 @@ class EdgeWriter:
         self._asleep = self._woken = False
         self._random = Random(0)
         self.records = 0
-        self.poison: Poison | None = None
+        self.poison: PoisonBoundary | None = None
 
     def begin(self, batch_id: int) -> None:
         """A batch starts: sequence numbers and pseudo-random choices start anew, so that a retry repeats itself."""
@@ -155,13 +156,23 @@ class EdgeWriter:
             buffer.reset()
 
     def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Take records, in order, and put each into the chunk of its receiver."""
         self.records += len(values)
         try:
             keys, receivers = self._routed(values)
-        except OperatorError as error:
+        except OperatorError:
             if self.poison is None:
                 raise
-            return self._emit_guarded(self.poison, values, timestamps, error)
+            return self._emit_guarded(self.poison, values, timestamps)
+        self._send_to(receivers, values, timestamps, keys)
+
+    def _send_to(
+        self,
+        receivers: Sequence[int] | int | None,
+        values: list[Any],
+        timestamps: Timestamps,
+        keys: Sequence[Any] | None,
+    ) -> None:
         if receivers is None:
             for index in range(len(self._buffers)):
                 self._add(index, values, timestamps, keys)
@@ -170,13 +181,20 @@ class EdgeWriter:
         else:
             self._distribute(receivers, values, timestamps, keys)
 
-    def _emit_guarded(self, poison: Poison, values: list[Any], timestamps: Timestamps, error: OperatorError) -> None:
-        """Some record has no key or no receiver: one by one, those are put aside (F9). Selectors are called again."""
-        self.records -= len(values)
-        if len(values) == 1:
-            return poison.take(values[0], None if timestamps is None else timestamps[0], _cause(error))
-        for i, value in enumerate(values):
-            self.emit([value], None if timestamps is None else [timestamps[i]])
+    def _emit_guarded(self, poison: PoisonBoundary, values: list[Any], timestamps: Timestamps) -> None:
+        """Some record has no key or no receiver: emit one by one and put those aside. Selectors are called again."""
+        routed: list[tuple[Any, int | None, list[Any] | None, Sequence[int] | int | None]] = []
+
+        def route(value: Any, stamp: int | None) -> None:
+            try:
+                routed.append((value, stamp, *self._routed([value])))
+            except OperatorError as error:
+                raise _cause(error) from None
+
+        poison.one_by_one(values, timestamps, route)
+        self.records -= len(values) - len(routed)
+        for value, stamp, keys, receivers in routed:
+            self._send_to(receivers, [value], None if stamp is None else [stamp], keys)
 
     def watermark(self, timestamp: int) -> None:
         """To every receiver (T5); a forward edge has one."""

@@ -31,9 +31,9 @@ from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.asynchronous import AsyncOperator
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.broadcast import BroadcastOperator, KeyedBroadcastOperator
+from penstock.runtime.operators.guarded import FunctionGuard, GuardedFilter, GuardedFlatMap
 from penstock.runtime.operators.interval_join import GuardedIntervalJoin, IntervalJoinOperator
-from penstock.runtime.operators.poison import FunctionGuard, GuardedFilter, GuardedFlatMap
-from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
+from penstock.runtime.operators.process import Emitter, KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.sink import CollectOperator, SinkOperator
 from penstock.runtime.operators.sink_function import function_sink
 from penstock.runtime.operators.timestamps import TimestampsOperator
@@ -83,7 +83,8 @@ def _guarded(desc: ChainedOperator, task: TaskContext) -> Operator:
         return GuardedIntervalJoin(desc, task)
     guard = FunctionGuard(getattr(desc.spec, "function", None))
     operator = _OPERATORS[type(desc.spec)](desc, task)
-    guard.operator = operator
+    if isinstance(operator, Emitter):
+        guard.operator = operator
     return operator
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import repeat
+from functools import partial
 from typing import Any
 
 from penstock.core.job import ChainedOperator
@@ -13,7 +13,7 @@ from penstock.runtime.chunk import COLLECTED, COMMITTABLES, DRIVER, PENDING, Chu
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import NO_RECORD, last_taken, user_failure
-from penstock.runtime.operators.base import Operator, Poison, Timestamps
+from penstock.runtime.operators.base import Operator, Timestamps
 
 __all__ = ["CollectOperator", "SinkOperator", "committables"]
 
@@ -52,7 +52,8 @@ class SinkOperator(Operator):
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         if self.poison is not None:
-            self._write_guarded(self.poison, values, timestamps)
+            # a writer that raises on many records does not say which of them it has taken
+            self.poison.one_by_one(values, timestamps, partial(_write_one, self._open_writer()))
             return
         try:
             self._open_writer().write_all(values, timestamps)
@@ -64,15 +65,6 @@ class SinkOperator(Operator):
                 values[0] if len(values) == 1 else values,
                 error,
             ) from error
-
-    def _write_guarded(self, poison: Poison, values: list[Any], timestamps: Timestamps) -> None:
-        """One by one: who knows what a writer has taken of many when it raises (F9)."""
-        writer = self._open_writer()
-        for value, stamp in zip(values, timestamps or repeat(None), strict=False):
-            try:
-                writer.write_all([value], None if stamp is None else [stamp])
-            except Exception as error:
-                poison.take(value, stamp, error)
 
     def _open_writer(self) -> SinkWriter:
         if self._writer is None:
@@ -121,6 +113,10 @@ class SinkOperator(Operator):
     def _send(self, kind: int) -> None:
         payload = dumps((self.desc.uid, self.task.subtask, self._committables))
         self.task.send(ChunkRow(self.task.partition, DRIVER, self.task.vertex_id, 0, kind, payload))
+
+
+def _write_one(writer: SinkWriter, value: Any, stamp: int | None) -> None:
+    writer.write_all([value], None if stamp is None else [stamp])
 
 
 def committables(state: Any) -> list[Any]:

@@ -76,7 +76,7 @@ class KeyedEditor(LiveRuntimeContext):
     def clear(self, *descriptors: StateDescriptor) -> None:
         """Remove what the current key has in these states."""
         for descriptor in descriptors:
-            self.get_any_state(descriptor).clear()
+            self.get_partitioned_state(descriptor).clear()
 
 
 class StateEditor:

@@ -16,6 +16,7 @@ from penstock.runtime.state.kinds import kinds_of
 from penstock.runtime.state.page import Page
 from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.state.store_keys import BlobKind, StoreKeys, kind_of, parse_key
+from penstock.runtime.state.tables import parse_table
 from penstock.runtime.state.timed import Runs
 from penstock.savepoint.blobs import Blob
 
@@ -105,15 +106,14 @@ def entries(backend: KeyedBackend) -> Iterator[Entry]:
 
 
 def _of_key(backend: KeyedBackend, table: str, key: Any, stored: Any) -> Iterator[Entry]:
-    kind, _, name = table.rstrip("@").rpartition(":")
-    timed = kind.startswith("ttl-")
-    kind, name = (kind.removeprefix("ttl-"), name) if kind else ("internal", table.rstrip("@"))
-    if not table.endswith("@"):
-        value, stamp_ms = _value(backend, stored, timed)
-        yield Entry(key, name, kind, None, value, stamp_ms)
+    named = parse_table(table)
+    kind = named.kind or "internal"
+    if not named.windowed:
+        value, stamp_ms = _value(backend, stored, named.timed)
+        yield Entry(key, named.name, kind, None, value, stamp_ms)
         return
     for namespace, inner in stored.items():
-        yield Entry(key, name, kind, namespace, _plain(backend, inner))
+        yield Entry(key, named.name, kind, namespace, _plain(backend, inner))
 
 
 def _value(backend: KeyedBackend, stored: Any, timed: bool) -> tuple[Any, int | None]:

@@ -11,6 +11,7 @@ from penstock.runtime.failures import describe
 from penstock.runtime.list_keys import shown
 from penstock.runtime.state.page import Page
 from penstock.runtime.state.store_keys import BlobKind, StoreKey, parse_key, uid_hash
+from penstock.runtime.state.tables import parse_table
 
 __all__ = ["leaks"]
 
@@ -60,15 +61,15 @@ def _of_page(page: Page) -> Iterator[str]:
 
 def _parts(table: str, stored: Any) -> Iterable[tuple[str, str]]:
     """The value of a state, or one for each window."""
-    if table.endswith("@") and isinstance(stored, dict):
+    if parse_table(table).windowed and isinstance(stored, dict):
         return [(f" of window {describe(window, _SHORT)}", _value(inner)) for window, inner in stored.items()]
     return [("", _value(stored))]
 
 
 def _state(table: str) -> str:
     """A table's name as the program says it: `value:seen` holds the value state 'seen'."""
-    kind, _, name = table.rstrip("@").rpartition(":")
-    return f"{kind.removeprefix('ttl-')} state {name!r}" if kind else f"internal state {name!r}"
+    named = parse_table(table)
+    return f"{named.kind or 'internal'} state {named.name!r}"
 
 
 def _value(stored: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.core.clock import Clock
 from penstock.core.errors import PenstockError, SinkError
@@ -55,19 +55,29 @@ class BatchOutput:
             self._take(row)
 
     def _take(self, row: ChunkRow) -> None:
-        if row.kind == COLLECTED:
-            self.collected.append(decode_collected(row.payload))
-        elif row.kind in (COMMITTABLES, PENDING):
-            uid, _, items = loads(row.payload)
-            (self.committables if row.kind == COMMITTABLES else self.pending).append((uid, items))
-        elif row.kind == METRICS:
-            self.metrics.extend(loads(row.payload))
-        elif row.kind == LOST:
-            self.lost.append(loads(row.payload))
-        elif row.kind == NOTICE:
-            self.notices.append(loads(row.payload))
-        elif row.kind == FINISHED:
-            self.finished = True
+        take = self._TAKERS.get(row.kind)
+        if take is not None:
+            take(self, row.payload)
+
+    def _finish(self, payload: bytes) -> None:
+        self.finished = True
+
+    _TAKERS: ClassVar[dict[int, Callable[[BatchOutput, bytes], None]]] = {
+        COLLECTED: lambda output, payload: output.collected.append(decode_collected(payload)),
+        COMMITTABLES: lambda output, payload: output.committables.append(_prepared(payload)),
+        PENDING: lambda output, payload: output.pending.append(_prepared(payload)),
+        METRICS: lambda output, payload: output.metrics.extend(loads(payload)),
+        LOST: lambda output, payload: output.lost.append(loads(payload)),
+        NOTICE: lambda output, payload: output.notices.append(loads(payload)),
+        FINISHED: _finish,
+    }
+    """What is done with the rows of each kind."""
+
+
+def _prepared(payload: bytes) -> tuple[str, list[Any]]:
+    """What a subtask of a sink prepared: the uid of the sink and its committables."""
+    uid, _, items = loads(payload)
+    return uid, items
 
 
 class Ledger:

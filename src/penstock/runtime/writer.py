@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 
@@ -133,7 +134,7 @@ class EdgeWriter:
         exchange: Exchange = edge.exchange
         self._receivers = [self._own()] if isinstance(exchange, Forward) else range(target.parallelism)
         self._selector = exchange.selector if isinstance(exchange, Hash) else None
-        self._route: Router = self._make_router(exchange)
+        self._route: Router = self._MAKERS[type(exchange)](self, exchange)
         # not checkpointed
         self._buffers = [_Buffer() for _ in self._partitions]
         self._routes = _ROUTES.setdefault((len(self._partitions), plan.max_parallelism), {})
@@ -290,23 +291,8 @@ class EdgeWriter:
     def _own(self) -> int:
         return self._sender % len(self._partitions)
 
-    def _make_router(self, exchange: Exchange) -> Router:
-        count = len(self._partitions)
-        if isinstance(exchange, Hash):
-            return self._by_key
-        if isinstance(exchange, Custom):
-            return self._by_partitioner(exchange)
-        if isinstance(exchange, Broadcast):
-            return lambda values, keys: None
-        if isinstance(exchange, Rebalance) and count > 1:
-            return self._round_robin(0, count)
-        if isinstance(exchange, Rescale) and count > 1:
-            return self._rescale(count)
-        if isinstance(exchange, Shuffle) and count > 1:
-            return lambda values, keys: self._random.choices(range(count), k=len(values))
-        own = self._own() if isinstance(exchange, Forward) else 0
-        assert isinstance(exchange, (Forward, Global, Rebalance, Rescale, Shuffle))
-        return lambda values, keys: own
+    def _to_one(self, receiver: int) -> Router:
+        return lambda values, keys: receiver
 
     def _round_robin(self, first: int, count: int) -> Router:
         def route(values: list[Any], keys: Sequence[Any] | None) -> Sequence[int]:
@@ -316,13 +302,16 @@ class EdgeWriter:
 
         return route
 
-    def _rescale(self, count: int) -> Router:
-        """The receivers near this sender, were senders and receivers laid out over the same line."""
-        senders = self._senders
-        if senders >= count:
-            near = self._sender * count // senders
-            return lambda values, keys: near
+    def _at_random(self) -> Router:
+        receivers = range(len(self._partitions))
+        return lambda values, keys: self._random.choices(receivers, k=len(values))
+
+    def _rescale(self) -> Router:
+        """To the receivers near this sender, if senders and receivers were laid out along the same line."""
+        senders, count = self._senders, len(self._partitions)
         first = self._sender * count // senders
+        if senders >= count:
+            return self._to_one(first)
         return self._round_robin(first, (self._sender + 1) * count // senders - first)
 
     def _by_key(self, values: list[Any], keys: list[Any] | None) -> Sequence[int] | int:
@@ -400,3 +389,19 @@ class EdgeWriter:
                 f"it must return an int from 0 to {count - 1}"
             )
         return chosen
+
+    def _several(self, make: Callable[[], Router]) -> Router:
+        """A router for several receivers; where there is one, it gets everything."""
+        return make() if len(self._partitions) > 1 else self._to_one(0)
+
+    _MAKERS: ClassVar[dict[type[Exchange], Callable[..., Router]]] = {
+        Hash: lambda writer, exchange: writer._by_key,
+        Custom: lambda writer, exchange: writer._by_partitioner(exchange),
+        Broadcast: lambda writer, exchange: lambda values, keys: None,
+        Rebalance: lambda writer, exchange: writer._several(partial(writer._round_robin, 0, len(writer._partitions))),
+        Rescale: lambda writer, exchange: writer._several(writer._rescale),
+        Shuffle: lambda writer, exchange: writer._several(writer._at_random),
+        Global: lambda writer, exchange: writer._to_one(0),
+        Forward: lambda writer, exchange: writer._to_one(writer._own()),
+    }
+    """How the receivers of records are chosen, for each way of exchange."""

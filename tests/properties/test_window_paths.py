@@ -193,5 +193,5 @@ def test_each_path_is_taken() -> None:
         vertex = next(v for v in job.plan.vertices if not v.is_source)
         job.run()
         task = next(t for stage in job._tasks.values() for t in stage.tasks.values() if t.vertex is vertex)
-        kinds[path] = type(task._operators[0])
+        kinds[path] = type(task.chain.operators[0])
     assert kinds == {"general": WindowOperator, "aligned": AlignedWindowOperator, "panes": PaneWindowOperator}

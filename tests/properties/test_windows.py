@@ -29,6 +29,7 @@ from penstock.datastream.window import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
+from penstock.runtime.state.store_keys import BlobKind, kind_of
 from penstock.testing import At, LocalJob, ManualClock, ScriptedSource, collect, local_job
 from tests.effort import examples
 from tests.properties.programs import Event
@@ -166,7 +167,7 @@ def marked(env: StreamExecutionEnvironment, events: list[Event], delay: int) -> 
 
 def left(job: LocalJob) -> list[bytes]:
     """State and timers; what generators of watermarks keep does not count."""
-    return [key for key in job.state_blobs() if key[8:9] != b"O"]
+    return [key for key in job.state_blobs() if kind_of(key) is not BlobKind.OPERATOR]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)

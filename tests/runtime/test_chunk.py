@@ -12,9 +12,12 @@ from penstock.runtime.chunk import (
     DATA,
     BatchInfo,
     ChunkRow,
+    Collected,
     Payload,
     channel_id,
+    decode_collected,
     decode_payload,
+    encode_collected,
     encode_payload,
 )
 from penstock.runtime.stage import control_row, sorted_rows
@@ -51,3 +54,13 @@ def test_an_unpicklable_record_is_named_with_its_operator() -> None:
         RecordError, match=r"Operator 'Split' \(uid u1\) emitted a record that cannot be pickled: <func"
     ):
         encode_payload(Payload([1, lambda: 2], None, None, []), "Split", "u1")
+
+
+def test_collected_records_travel_with_their_origin() -> None:
+    collected = Collected("Print", 1, 2, [(1, "a"), {"b": 2}])
+    assert decode_collected(encode_collected(collected, "Print", "u1")) == collected
+
+
+def test_a_collected_record_that_cannot_be_pickled_is_named() -> None:
+    with pytest.raises(RecordError, match=r"Operator 'Print' \(uid u1\) emitted a record that cannot be pickled"):
+        encode_collected(Collected("Print", 0, 1, [lambda: 2]), "Print", "u1")

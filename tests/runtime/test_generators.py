@@ -20,7 +20,7 @@ from penstock.core.source import Position
 from penstock.core.time import MIN_WATERMARK
 from penstock.datastream import KeyedProcessFunction, ProcessFunction, StreamExecutionEnvironment
 from penstock.runtime.chunk import DATA, BatchInfo, decode_payload
-from penstock.runtime.intake import read_split
+from penstock.runtime.source_task import read_split
 from penstock.runtime.state.page import NO_TIMER
 from penstock.testing import At, LocalJob, ManualClock, ScriptedSource, collect, local_job
 

@@ -14,8 +14,8 @@ from penstock.core.poison import FailedTimer
 from penstock.datastream import OutputTag, ProcessJoinFunction, StreamExecutionEnvironment
 from penstock.runtime.state import timed
 from penstock.runtime.state.backend import KeyedBackend
-from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.state.store import MemoryStore
+from penstock.runtime.state.store_keys import BlobKind, StoreKeys, kind_of
 from penstock.state.keyed import entries
 from penstock.state.regroup import regrouped
 from penstock.testing import JoinHarness, Snapshot, collect, local_job
@@ -56,7 +56,7 @@ def watermark(joined: JoinHarness, timestamp: int) -> None:
 
 
 def segments(joined: JoinHarness) -> dict[bytes, bytes]:
-    return {name: blob for name, blob in joined.state_blobs().items() if name[8:9] == b"S"}
+    return {name: blob for name, blob in joined.state_blobs().items() if kind_of(name) is BlobKind.SEGMENT}
 
 
 def expected(lower: int, upper: int, kind: str, lefts: list[Any], rights: list[Any]) -> Counter[Any]:
@@ -119,7 +119,7 @@ def test_a_long_buffer_is_not_rewritten_by_every_batch() -> None:
     after = segments(joined)
     changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     assert 1 <= len(changed) <= 3
-    inline = sum(len(blob) for name, blob in joined.state_blobs().items() if name[8:9] == b"P")
+    inline = sum(len(blob) for name, blob in joined.state_blobs().items() if kind_of(name) is BlobKind.PAGE)
     assert inline < sum(map(len, after.values())) / 3
 
 
@@ -181,7 +181,7 @@ def test_long_buffers_go_through_a_savepoint(tmp_path: Path, parallelism: int, b
     """F4, W8: at another parallelism, and with other bounds: what waits does not lie as they are."""
     first = local_job(long_job((1, 1000)), 2)
     first.run_batch(350)
-    assert len([name for name in first.state_blobs() if name[8:9] == b"S"]) > 20
+    assert len([name for name in first.state_blobs() if kind_of(name) is BlobKind.SEGMENT]) > 20
     saved = first.savepoint(str(tmp_path / "saved")).path
     second = local_job(long_job(between), parallelism, savepoint=saved)
     second.run()

@@ -11,6 +11,7 @@ from penstock.core.time import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.datastream import OutputTag, ProcessJoinFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.runtime.codec import loads
+from penstock.runtime.state.store_keys import BlobKind, kind_of
 from penstock.testing import At, JoinHarness, Mark, ScriptedSource, Snapshot, collect, local_job, scripted_stream
 
 LATE_LEFT, LATE_RIGHT = OutputTag("late left"), OutputTag("late right")
@@ -59,7 +60,7 @@ def watermark(joined: JoinHarness, timestamp: int) -> None:
 
 def kept(joined: JoinHarness) -> list[int]:
     """Timestamps of all records in state."""
-    pages = [loads(blob) for name, blob in joined.state_blobs().items() if name[8:9] == b"P"]
+    pages = [loads(blob) for name, blob in joined.state_blobs().items() if kind_of(name) is BlobKind.PAGE]
     maps = [stored for tables, _, _ in pages for table in tables.values() for stored in table.values()]
     blocks = [value[2] if isinstance(name, int) else value for stored in maps for name, value in stored.items()]
     return sorted(entry[0] for block in blocks for entry in block)

@@ -33,6 +33,7 @@ from penstock.datastream import StreamExecutionEnvironment as Environment
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.local.local_job import LocalJob
 from penstock.runtime.heavy_keys import HeavyKeys
+from penstock.runtime.state.store_keys import BlobKind, kind_of
 from penstock.testing import OneInputHarness
 from penstock.testing.jobs import collect, local_job
 
@@ -313,8 +314,8 @@ def test_subtasks_show_records_state_and_time() -> None:
 
 def assert_size(job: LocalJob, shown: dict[str, Any]) -> None:
     blobs = job.state_blobs()
-    pages = [blob for key, blob in blobs.items() if key[8:9] == b"P"]
-    segments = [blob for key, blob in blobs.items() if key[8:9] == b"S"]
+    pages = [blob for key, blob in blobs.items() if kind_of(key) is BlobKind.PAGE]
+    segments = [blob for key, blob in blobs.items() if kind_of(key) is BlobKind.SEGMENT]
     assert (shown["state_pages"], shown["state_bytes"]) == (len(pages), sum(map(len, pages)))
     assert shown["state_blobs"] == len(segments)
 

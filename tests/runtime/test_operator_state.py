@@ -31,6 +31,7 @@ from penstock.datastream.window import CountTumblingWindowAssigner
 from penstock.local.local_job import LocalJob
 from penstock.runtime.operator_state import BLOCK_BYTES
 from penstock.runtime.stage import StageTask
+from penstock.runtime.state.store_keys import BlobKind, kind_of
 from penstock.testing import KeyedOneInputHarness, OneInputHarness, Snapshot
 from penstock.testing.jobs import collect, local_job
 from tests.effort import examples
@@ -98,7 +99,7 @@ def test_a_list_survives_batches_and_restarts(function: Any, restart: bool) -> N
         if restart:
             job.restart()
     assert job.results["out"] == [(n, n) for n in range(1, 9)]
-    assert [key[8:9] for key in job.state_blobs()] == [b"L"]
+    assert [kind_of(key) for key in job.state_blobs()] == [BlobKind.LIST]
 
 
 def test_a_filter_keeps_operator_state() -> None:

@@ -27,6 +27,7 @@ from penstock.datastream import (
     OutputTag,
     ProcessFunction,
     RuntimeContext,
+    SinkFunction,
 )
 from penstock.datastream import StreamExecutionEnvironment as Environment
 from penstock.datastream.state import ValueStateDescriptor
@@ -286,6 +287,46 @@ def test_records_that_a_sink_refuses(tmp_path: Any) -> None:
     job.run()
     assert [p.read_text() for p in tmp_path.iterdir()] == ["ab"]
     assert poison_count(job) == 1
+
+
+class PickyFunction(SinkFunction):
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+    def invoke(self, value: Any, context: Any) -> None:
+        PickyWriter(self.path).write(f"{value}{context.timestamp()}" if value else value, None)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_records_that_a_sink_function_refuses(tmp_path: Any, plain: bool) -> None:
+    """F9, F6"""
+    path = tmp_path / "out"
+    env = Environment()
+    stream = env.from_collection(["a", None, "b"])
+    sink: Any = (lambda value: PickyWriter(path).write(value, None)) if plain else PickyFunction(path)
+    stream.add_sink(sink).uid("it").on_poison("skip")
+    job = local_job(env)
+    job.run()
+    assert path.read_text() == ("ab" if plain else "aNonebNone")
+    assert poison_count(job) == 1
+
+
+class MistakenWriter(SinkWriter):
+    def write(self, value: Any, timestamp: Any) -> None:
+        raise ProgramError("the sink was given no schema")
+
+
+class Mistaken(Sink):
+    def create_writer(self, context: Any) -> SinkWriter:
+        return MistakenWriter()
+
+
+def test_a_mistake_in_the_program_that_a_sink_finds_fails_the_job() -> None:
+    """F9"""
+    env = Environment()
+    env.from_collection(["a"]).sink_to(Mistaken()).uid("it").on_poison("skip")
+    with pytest.raises(ProgramError, match="the sink was given no schema"):
+        local_job(env).run()
 
 
 class Reciprocals(AsyncFunction):

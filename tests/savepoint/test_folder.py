@@ -13,7 +13,7 @@ from penstock.core.errors import SavepointError
 from penstock.core.source import Position
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.plan.compile import PlanOptions, compile_job
-from penstock.runtime.task import store_prefix
+from penstock.runtime.state.store_keys import uid_hash
 from penstock.savepoint import storage
 from penstock.savepoint.blobs import Blob, blobs_of, split_roots
 from penstock.savepoint.plan_notes import notes_of
@@ -50,7 +50,7 @@ def test_row_groups_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_blobs_are_what_the_store_holds() -> None:
-    prefix, roots = store_prefix("op"), {}
+    prefix, roots = uid_hash("op"), {}
     items = {
         prefix + b"R\0\0\0\1": b"r",
         prefix + b"P\0\0\0\7\0\0\0\0\0": b"p",

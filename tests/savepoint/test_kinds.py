@@ -73,7 +73,7 @@ class Seen(KeyedProcessFunction):
         descriptor = DESCRIPTORS[self.kind]()
         if self.ttl:
             descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.days(1)).build())
-        return self.context.get_any_state(descriptor)
+        return self.context.get_partitioned_state(descriptor)
 
     def process_element(self, value: int, ctx: Any) -> Any:
         state = self.state()

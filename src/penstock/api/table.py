@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from penstock.api.data_stream import DataStream
@@ -65,15 +65,22 @@ class TableResult:
 
 def _plain(value: Any) -> Any:
     """Spark's rows inside a value as ours."""
-    if isinstance(value, tuple) and hasattr(value, "__fields__"):
-        row = Row(*map(_plain, value))
-        row.set_field_names(value.__fields__)
-        return row
-    if isinstance(value, list):
-        return [_plain(v) for v in value]
-    if isinstance(value, dict):
-        return {_plain(k): _plain(v) for k, v in value.items()}
-    return value
+    return next((make(value) for cls, make in _PLAIN if isinstance(value, cls)), value)
+
+
+def _plain_tuple(value: Any) -> Any:
+    if not hasattr(value, "__fields__"):
+        return value
+    row = Row(*map(_plain, value))
+    row.set_field_names(value.__fields__)
+    return row
+
+
+_PLAIN: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (tuple, _plain_tuple),
+    (list, lambda items: [_plain(v) for v in items]),
+    (dict, lambda entries: {_plain(k): _plain(v) for k, v in entries.items()}),
+)
 
 
 class _Stream:

@@ -181,29 +181,41 @@ class Accumulate:
             ) from None
 
     def _with_field(self, kept: Any, field: Any) -> Any:
-        position = self._position
-        if isinstance(kept, list | Row | dict):
-            changed = copy.copy(kept)
-            changed[position] = field  # type: ignore[index]
-            return changed
-        if not isinstance(kept, tuple):
-            return _with_attribute(kept, str(position), field)
-        if isinstance(position, str):
-            return kept._replace(**{position: field})  # type: ignore[attr-defined]
-        fields = list(kept)
-        fields[position] = field
-        return type(kept)(*fields) if hasattr(kept, "_fields") else tuple(fields)
+        """A copy of a record with another value of the field."""
+        change = next((change for cls, change in _CHANGES if isinstance(kept, cls)), _with_attribute)
+        return change(kept, self._position, field)
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, bytearray)
 """Values that are a field themselves, though they have attributes (`int.real`, `str.count`)."""
 
 
-def _with_attribute(record: Any, name: str, value: Any) -> Any:
-    """A copy of an object with another value of a field; so set, as a frozen dataclass refuses an assignment."""
+def _with_attribute(record: Any, name: int | str, value: Any) -> Any:
+    """Set by way of `object`, since a frozen dataclass refuses an assignment."""
     changed = copy.copy(record)
-    object.__setattr__(changed, name, value)
+    object.__setattr__(changed, str(name), value)
     return changed
+
+
+def _with_item(record: Any, position: int | str, value: Any) -> Any:
+    changed = copy.copy(record)
+    changed[position] = value
+    return changed
+
+
+def _with_tuple_field(record: Any, position: int | str, value: Any) -> Any:
+    if isinstance(position, str):
+        return record._replace(**{position: value})
+    fields = list(record)
+    fields[position] = value
+    return type(record)(*fields) if hasattr(record, "_fields") else tuple(fields)
+
+
+_CHANGES: tuple[tuple[type | tuple[type, ...], Callable[[Any, int | str, Any], Any]], ...] = (
+    ((list, Row, dict), _with_item),
+    (tuple, _with_tuple_field),
+)
+"""How a field of a record is replaced; other records are changed by attribute."""
 
 
 class Projection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from penstock.core.errors import RecordError
@@ -39,12 +40,17 @@ def _row(info: TypeInformation, value: Any, wrap: bool) -> Row:
 
 def _fields(info: TypeInformation, value: Any) -> Sequence[Any]:
     """The values of a row's fields, in order: by name where they have names, else by position."""
-    if isinstance(value, dict):
-        return [value.get(name) for name in info.field_names]
-    if isinstance(value, Row):
-        return _counted(info, value.get_fields_by_names(info.field_names))
-    if isinstance(value, (tuple, list)):
-        return _counted(info, value)
+    cls: type = type(value)
+    return _reader(cls)(info, value)
+
+
+@lru_cache(256)
+def _reader(cls: type) -> Callable[[TypeInformation, Any], Sequence[Any]]:
+    """How the fields of a record of some class are read; looked up once for each class, not for each record."""
+    return next((read for base, read in _READERS if issubclass(cls, base)), _of_attributes)
+
+
+def _of_attributes(info: TypeInformation, value: Any) -> Sequence[Any]:
     if hasattr(value, "__dict__"):
         return [vars(value).get(name) for name in info.field_names]
     raise _refused(info, value, "give a Row, tuple, list, dict or object with these fields")
@@ -60,6 +66,13 @@ def _counted(info: TypeInformation, value: Any) -> Sequence[Any]:
     if len(value) != len(info.params):
         raise _refused(info, value, f"it has {len(value)} fields, the type {len(info.params)}")
     return value  # type: ignore[no-any-return]
+
+
+_READERS: tuple[tuple[type | tuple[type, ...], Callable[[TypeInformation, Any], Sequence[Any]]], ...] = (
+    (dict, lambda info, value: [value.get(name) for name in info.field_names]),
+    (Row, lambda info, value: _counted(info, value.get_fields_by_names(info.field_names))),
+    ((tuple, list), _counted),
+)
 
 
 def _list(info: TypeInformation, value: Any, wrap: bool) -> Any:

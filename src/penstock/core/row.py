@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
@@ -192,10 +192,12 @@ def copy_row(row: Row) -> Row:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Row):
-        return value.as_dict(True)
-    if isinstance(value, list):
-        return [_plain(v) for v in value]
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    return value
+    """Rows inside a value as dicts."""
+    return next((make(value) for cls, make in _PLAIN if isinstance(value, cls)), value)
+
+
+_PLAIN: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (Row, lambda row: row.as_dict(True)),
+    (list, lambda items: [_plain(v) for v in items]),
+    (dict, lambda entries: {k: _plain(v) for k, v in entries.items()}),
+)

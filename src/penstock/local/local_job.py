@@ -13,13 +13,14 @@ from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position, SourceClock
 from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
-from penstock.runtime.intake import read_split
 from penstock.runtime.live import LiveSplits
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart, gather_union
+from penstock.runtime.source_task import read_split
 from penstock.runtime.stage import StageTask, control_rows, sorted_rows
 from penstock.runtime.state.store import MemoryStore
+from penstock.runtime.state.store_keys import BlobKind, kind_of
 from penstock.savepoint.compatibility import fit
 from penstock.savepoint.plan_notes import notes_of
 from penstock.savepoint.restore_rows import restore_rows
@@ -222,4 +223,9 @@ class LocalJob:
 
     def state_blobs(self) -> dict[bytes, bytes]:
         """Every blob of keyed and operator state; empty when nothing leaked (roots are not counted)."""
-        return {key: blob for store in self._stores.values() for key, blob in store.blobs.items() if key[8:9] != b"R"}
+        return {
+            key: blob
+            for store in self._stores.values()
+            for key, blob in store.blobs.items()
+            if kind_of(key) is not BlobKind.ROOT
+        }

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, is_dataclass
-from functools import partial
+from functools import partial, singledispatch
 from hashlib import blake2b
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -102,30 +102,57 @@ def _found(value: Any) -> _Tokens:
     return tuple(_walk(value, _DEPTH, {}))
 
 
+_DATA = (str, bytes, int, float, complex, ModuleType, type(None))
+_Deeper = Callable[[Iterable[Any]], Iterator[str]]
+
+
 def _walk(value: Any, depth: int, seen: dict[int, Any]) -> Iterator[str]:
     """Names of functions and classes, with their code if it is the user's; data is passed over."""
-    if depth < 0 or id(value) in seen or isinstance(value, (str, bytes, int, float, complex, ModuleType, type(None))):
+    if depth < 0 or id(value) in seen or isinstance(value, _DATA):
         return
     seen[id(value)] = value  # kept, so that no other object gets its id meanwhile
-    deeper = partial(_walk_all, depth=depth - 1, seen=seen)
-    if isinstance(value, FunctionType):
-        yield _token(value.__name__, value, _function_code)
-        yield from deeper([cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)])
-    elif isinstance(value, MethodType):
-        yield from deeper([value.__func__, value.__self__])
-    elif isinstance(value, partial):
-        yield from deeper([value.func, *value.args, *value.keywords.values()])
-    elif isinstance(value, type):
-        yield _token(value.__name__, value, _class_code)
-    elif isinstance(value, (list, tuple)):
-        yield from deeper(value[:_MOST_ITEMS])
-    elif isinstance(value, dict):
-        yield from deeper(list(value.values())[:_MOST_ITEMS])
-    else:
-        yield _token(type(value).__name__, type(value), _class_code)
-        if _is_ours(type(value)) or _is_users(type(value)):
-            yield from _identity(value)
-            yield from deeper(_attributes(value))
+    yield from _tokens_of(value, partial(_walk_all, depth=depth - 1, seen=seen))
+
+
+@singledispatch
+def _tokens_of(value: Any, deeper: _Deeper) -> Iterator[str]:
+    """The tokens of one value; `deeper` walks what it is made of."""
+    yield _token(type(value).__name__, type(value), _class_code)
+    if _is_ours(type(value)) or _is_users(type(value)):
+        yield from _identity(value)
+        yield from deeper(_attributes(value))
+
+
+@_tokens_of.register(FunctionType)
+def _(value: Any, deeper: _Deeper) -> Iterator[str]:
+    yield _token(value.__name__, value, _function_code)
+    yield from deeper([cell.cell_contents for cell in value.__closure__ or () if _is_filled(cell)])
+
+
+@_tokens_of.register(MethodType)
+def _(value: Any, deeper: _Deeper) -> Iterator[str]:
+    return deeper([value.__func__, value.__self__])
+
+
+@_tokens_of.register(partial)
+def _(value: Any, deeper: _Deeper) -> Iterator[str]:
+    return deeper([value.func, *value.args, *value.keywords.values()])
+
+
+@_tokens_of.register(type)
+def _(value: Any, deeper: _Deeper) -> Iterator[str]:
+    yield _token(value.__name__, value, _class_code)
+
+
+@_tokens_of.register(list)
+@_tokens_of.register(tuple)
+def _(value: Any, deeper: _Deeper) -> Iterator[str]:
+    return deeper(value[:_MOST_ITEMS])
+
+
+@_tokens_of.register(dict)
+def _(value: Any, deeper: _Deeper) -> Iterator[str]:
+    return deeper(list(value.values())[:_MOST_ITEMS])
 
 
 def _walk_all(values: Iterable[Any], depth: int, seen: dict[int, Any]) -> Iterator[str]:

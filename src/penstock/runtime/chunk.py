@@ -29,12 +29,15 @@ __all__ = [
     "WAKING_SEQ",
     "BatchInfo",
     "ChunkRow",
+    "Collected",
     "Mark",
     "Payload",
     "channel_edge_sender",
     "channel_id",
+    "decode_collected",
     "decode_payload",
     "edge_of",
+    "encode_collected",
     "encode_payload",
     "sort_key",
 ]
@@ -74,6 +77,18 @@ class Payload(NamedTuple):
     marks: list[Mark]
 
 
+class Collected(NamedTuple):
+    """Records on their way to the driver, where they are printed or iterated over.
+
+    `name` is that of the collecting operator; `subtask` and `parallelism` say where the records come from.
+    """
+
+    name: str
+    subtask: int
+    parallelism: int
+    values: list[Any]
+
+
 class BatchInfo(NamedTuple):
     """What every subtask is told at the start of a batch."""
 
@@ -111,7 +126,21 @@ def encode_payload(payload: Payload, operator: str, uid: str) -> bytes:
 
 
 def decode_payload(data: bytes) -> Payload:
+    """Read what `encode_payload` wrote."""
     return Payload(*loads(data))
+
+
+def encode_collected(collected: Collected, operator: str, uid: str) -> bytes:
+    """Pickle collected records; an unpicklable record is named."""
+    try:
+        return dumps((*collected[:3], packed(collected.values)))
+    except Exception as error:
+        raise _unpicklable(collected.values, operator, uid, error) from error
+
+
+def decode_collected(data: bytes) -> Collected:
+    """Read what `encode_collected` wrote."""
+    return Collected(*loads(data))
 
 
 def _unpicklable(values: Iterable[Any], operator: str, uid: str, error: Exception) -> RecordError:

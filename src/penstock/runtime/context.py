@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from penstock.core.accumulators import Accumulator
 from penstock.core.clock import Clock
@@ -30,36 +30,16 @@ from penstock.core.state import (
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.state.backend import KeyedBackend
-from penstock.runtime.state.handles import (
-    PagedAggregatingState,
-    PagedListState,
-    PagedMapState,
-    PagedReducingState,
-    PagedValueState,
-)
+from penstock.runtime.state.registry import STATE_KINDS
 from penstock.runtime.state.space import StateSpace
-from penstock.runtime.state.sweep import Lifetime, plain_name, stamped, timed_name, unstamped
-from penstock.runtime.state.ttl import (
-    TtlAggregatingState,
-    TtlListState,
-    TtlMapState,
-    TtlReducingState,
-    TtlValueState,
-    lifetime,
-)
+from penstock.runtime.state.sweep import Lifetime, stamped, unstamped
+from penstock.runtime.state.tables import plain_table, timed_table
+from penstock.runtime.state.ttl import lifetime
 
 __all__ = ["Lane", "LiveRuntimeContext", "TaskContext", "split_context"]
 
 Lane = tuple[int, int] | None
 """What a watermark generator watches: a source split (number of the input edge, split), or None for all the rest."""
-
-_GETTERS = {
-    "value": "get_state",
-    "list": "get_list_state",
-    "map": "get_map_state",
-    "reducing": "get_reducing_state",
-    "aggregating": "get_aggregating_state",
-}
 
 
 @dataclass(slots=True)
@@ -161,67 +141,77 @@ class LiveRuntimeContext(RuntimeContext):
         return self._task.report(self._operator).accumulator(name)
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        backend, name, life = self._claim(state_descriptor, ValueStateDescriptor)
-        return PagedValueState(backend, name) if life is None else TtlValueState(backend, name, life)
+        return cast("ValueState[Any]", self._handle(state_descriptor, ValueStateDescriptor))
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        backend, name, life = self._claim(state_descriptor, ListStateDescriptor)
-        return PagedListState(backend, name) if life is None else TtlListState(backend, name, life)
+        return cast("ListState[Any]", self._handle(state_descriptor, ListStateDescriptor))
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
-        backend, name, life = self._claim(state_descriptor, MapStateDescriptor)
-        return PagedMapState(backend, name) if life is None else TtlMapState(backend, name, life)
+        return cast("MapState[Any, Any]", self._handle(state_descriptor, MapStateDescriptor))
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
-        backend, name, life = self._claim(state_descriptor, ReducingStateDescriptor)
-        function = state_descriptor.get_reduce_function()
-        reduce = getattr(function, "reduce", function)
-        if life is not None:
-            return TtlReducingState(backend, name, life, reduce)
-        return PagedReducingState(backend, name, reduce)
+        return cast("ReducingState[Any]", self._handle(state_descriptor, ReducingStateDescriptor))
 
     def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState[Any, Any]:
-        backend, name, life = self._claim(state_descriptor, AggregatingStateDescriptor)
-        function = state_descriptor.get_agg_function()
-        if life is not None:
-            return TtlAggregatingState(backend, name, life, function)
-        return PagedAggregatingState(backend, name, function)
+        return cast("AggregatingState[Any, Any]", self._handle(state_descriptor, AggregatingStateDescriptor))
 
-    def get_any_state(self, state_descriptor: StateDescriptor) -> State:
+    def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
         """The state that a descriptor of any kind names."""
-        getter: Callable[[Any], State] = getattr(self, _GETTERS[state_descriptor.kind])
-        return getter(state_descriptor)
+        return self._handle(state_descriptor, STATE_KINDS[state_descriptor.kind].descriptor)
 
-    def _claim(self, descriptor: StateDescriptor, expected: type) -> tuple[Any, str, Lifetime | None]:
-        where = f"Operator '{self._operator.name}' (uid {self._operator.uid})"
-        space = self.space
+    def _handle(self, descriptor: StateDescriptor, expected: type[StateDescriptor]) -> State:
+        """A live handle of the state that a descriptor names, if the operator may have such a state."""
+        space = self._space_for(descriptor, expected)
+        kind = STATE_KINDS[expected.kind]
+        if not isinstance(space, KeyedBackend):
+            return kind.plain(space, plain_table(descriptor.kind, descriptor.name), descriptor)
+        table, life = self._table(space, descriptor)
+        if life is None:
+            return kind.plain(space, table, descriptor)
+        assert kind.timed is not None
+        return kind.timed(space, table, life, descriptor)
+
+    @property
+    def _where(self) -> str:
+        return f"Operator '{self._operator.name}' (uid {self._operator.uid})"
+
+    def _space_for(self, descriptor: StateDescriptor, expected: type[StateDescriptor]) -> StateSpace:
+        """Where the state is kept; refuses what a program must not ask for."""
+        where, space = self._where, self.space
         if not self._keyed or space is None:
             raise ProgramError(
                 f"{where} asks for keyed state {descriptor.name!r} but its input is not keyed: call key_by first"
             )
         if not isinstance(descriptor, expected):
             raise ProgramError(f"{where}: {type(descriptor).__name__} given where a {expected.__name__} is needed")
-        known: Any = self._kinds.setdefault(descriptor.name, descriptor.kind)
+        known = self._kinds.setdefault(descriptor.name, descriptor.kind)
         if known != descriptor.kind:
             raise ProgramError(
                 f"{where} uses the state name {descriptor.name!r} for a {known} and for a {descriptor.kind} state: "
                 "give each descriptor a name of its own"
             )
-        if isinstance(space, KeyedBackend):
-            return space, *self._table(space, descriptor, where)
         if descriptor.ttl_config is not None:
-            raise ProgramError(
-                f"{where}: state {descriptor.name!r} of a window cannot have a time to live: it goes with it"
-            )
-        return space, plain_name(descriptor.kind, descriptor.name), None
+            self._check_timed(descriptor, space)
+        return space
 
-    def _table(self, backend: KeyedBackend, descriptor: StateDescriptor, where: str) -> tuple[str, Lifetime | None]:
+    def _check_timed(self, descriptor: StateDescriptor, space: StateSpace) -> None:
+        if not isinstance(space, KeyedBackend):
+            raise ProgramError(
+                f"{self._where}: state {descriptor.name!r} of a window cannot have a time to live: it goes with it"
+            )
+        if STATE_KINDS[descriptor.kind].timed is None:
+            raise ProgramError(
+                f"{self._where}: the {descriptor.kind} state {descriptor.name!r} cannot have a time to live: "
+                "keep a value state beside it"
+            )
+
+    def _table(self, backend: KeyedBackend, descriptor: StateDescriptor) -> tuple[str, Lifetime | None]:
         """The table of a state; one that gained or lost its TTL since the last run takes over the other's entries."""
-        plain, timed = plain_name(descriptor.kind, descriptor.name), timed_name(descriptor.kind, descriptor.name)
+        plain, timed = plain_table(descriptor.kind, descriptor.name), timed_table(descriptor.kind, descriptor.name)
         config = descriptor.ttl_config
         if self._timed.setdefault(descriptor.name, config is not None) != (config is not None):
             raise ProgramError(
-                f"{where} uses the state {descriptor.name!r} with and without a time to live: "
+                f"{self._where} uses the state {descriptor.name!r} with and without a time to live: "
                 "use one descriptor for both"
             )
         if config is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from penstock.core.clock import Clock
 from penstock.core.errors import PenstockError, SinkError
@@ -22,7 +22,8 @@ from penstock.runtime.chunk import (
     NOTICE,
     PENDING,
     ChunkRow,
-    decode_payload,
+    Collected,
+    decode_collected,
 )
 from penstock.runtime.codec import loads
 from penstock.runtime.metrics_book import MetricsBook
@@ -42,7 +43,7 @@ class BatchOutput:
     """What came out of the end of the line in one batch."""
 
     def __init__(self, rows: Iterable[ChunkRow]) -> None:
-        self.collected: list[tuple[str, int, int, list[Any]]] = []
+        self.collected: list[Collected] = []
         self.committables: list[tuple[str, list[Any]]] = []
         self.pending: list[tuple[str, list[Any]]] = []
         self.metrics: list[dict[str, Any]] = []
@@ -54,21 +55,29 @@ class BatchOutput:
             self._take(row)
 
     def _take(self, row: ChunkRow) -> None:
-        if row.kind == COLLECTED:
-            values, _, origin, _ = decode_payload(row.payload)
-            assert origin is not None
-            self.collected.append((origin[0], origin[1], origin[2], values))
-        elif row.kind in (COMMITTABLES, PENDING):
-            uid, _, items = loads(row.payload)
-            (self.committables if row.kind == COMMITTABLES else self.pending).append((uid, items))
-        elif row.kind == METRICS:
-            self.metrics.extend(loads(row.payload))
-        elif row.kind == LOST:
-            self.lost.append(loads(row.payload))
-        elif row.kind == NOTICE:
-            self.notices.append(loads(row.payload))
-        elif row.kind == FINISHED:
-            self.finished = True
+        take = self._TAKERS.get(row.kind)
+        if take is not None:
+            take(self, row.payload)
+
+    def _finish(self, payload: bytes) -> None:
+        self.finished = True
+
+    _TAKERS: ClassVar[dict[int, Callable[[BatchOutput, bytes], None]]] = {
+        COLLECTED: lambda output, payload: output.collected.append(decode_collected(payload)),
+        COMMITTABLES: lambda output, payload: output.committables.append(_prepared(payload)),
+        PENDING: lambda output, payload: output.pending.append(_prepared(payload)),
+        METRICS: lambda output, payload: output.metrics.extend(loads(payload)),
+        LOST: lambda output, payload: output.lost.append(loads(payload)),
+        NOTICE: lambda output, payload: output.notices.append(loads(payload)),
+        FINISHED: _finish,
+    }
+    """What is done with the rows of each kind."""
+
+
+def _prepared(payload: bytes) -> tuple[str, list[Any]]:
+    """What a subtask of a sink prepared: the uid of the sink and its committables."""
+    uid, _, items = loads(payload)
+    return uid, items
 
 
 class Ledger:
@@ -113,8 +122,8 @@ class Ledger:
             return
         self.book.add(output.metrics, output.batch_ms)
         # a commit that fails is made good after the restart, from state; results would be lost
-        for name, subtask, parallelism, values in output.collected:
-            self._hand_over(name, subtask, parallelism, values)
+        for collected in output.collected:
+            self._hand_over(collected)
         self.note_lost(output.lost)
         for source, uid, text in output.notices:
             warnings.warn(f"Source '{source}' (uid {uid}): {text}", RuntimeWarning, stacklevel=2)
@@ -156,14 +165,14 @@ class Ledger:
         except Exception as error:
             raise SinkError(f"Sink '{name}' (uid {uid}) could not commit: {type(error).__name__}: {error}") from error
 
-    def _hand_over(self, name: str, subtask: int, parallelism: int, values: list[Any]) -> None:
-        spec = self._prints[name]
+    def _hand_over(self, collected: Collected) -> None:
+        spec = self._prints[collected.name]
         if not spec.printing:
-            self._deliver(name, values)
+            self._deliver(collected.name, collected.values)
             return
-        prefix = _print_prefix(spec.prefix, subtask, parallelism)
+        prefix = _print_prefix(spec.prefix, collected.subtask, collected.parallelism)
         printer = _print_to_err if spec.to_err else self._printer
-        for value in values:
+        for value in collected.values:
             printer(f"{prefix}{value}")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from collections.abc import Callable
 from typing import Any
 
 from penstock.core.errors import KeyTypeError
@@ -83,12 +84,9 @@ def shown(key: Any) -> Any:
 
 def _canonical(part: Any, whole: Any) -> Any:
     """A hashable form of a part of a key that is equal for equal parts."""
-    if isinstance(part, list):
-        return (_Form.LIST, *(_canonical(item, whole) for item in part))
-    if isinstance(part, tuple):
-        return tuple(_canonical(item, whole) for item in part)
-    if isinstance(part, Row):
-        return _canonical_row(part, whole)
+    for cls, form in _FORMS:
+        if isinstance(part, cls):
+            return form(part, whole)
     params = getattr(type(part), "__dataclass_params__", None)
     if params is not None and params.frozen and params.eq:
         fields = (getattr(part, f.name) for f in dataclasses.fields(part) if f.compare)
@@ -110,3 +108,10 @@ def _canonical_row(row: Row, whole: Any) -> Any:
     if row._fields is None:
         return (_Form.ROW, kind, *values)
     return (_Form.NAMED_ROW, kind, tuple(sorted(row._fields)), *values)
+
+
+_FORMS: tuple[tuple[type, Callable[[Any, Any], Any]], ...] = (
+    (list, lambda part, whole: (_Form.LIST, *(_canonical(item, whole) for item in part))),
+    (tuple, lambda part, whole: tuple(_canonical(item, whole) for item in part)),
+    (Row, _canonical_row),
+)

@@ -21,8 +21,8 @@ from penstock.runtime.chunk import BatchInfo
 from penstock.runtime.codec import decode, dumps, encode, loads
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.state.collections import item_size
-from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.state.store import StateStore
+from penstock.runtime.state.store_keys import BlobKind, StoreKeys, kind_of, parse_key
 
 __all__ = ["SPLIT", "FunctionState", "Place", "RunStart", "gather_union", "list_blocks"]
 
@@ -47,8 +47,10 @@ def gather_union(blobs: Iterable[tuple[bytes, bytes]]) -> dict[tuple[bytes, str]
     """Union lists in the blobs of all subtasks' stores, in order of subtask."""
     found: dict[tuple[bytes, str], list[Any]] = {}
     for key, blob in sorted(blobs):
-        if key[8:9] == b"L" and key[13:14] == UNION:
-            found.setdefault((key[:8], key[18:].decode()), []).extend(loads(blob)[1])
+        if kind_of(key) is BlobKind.LIST:
+            parsed = parse_key(key)
+            if (block := parsed.list_block).mode == UNION:
+                found.setdefault((parsed.uid_hash, block.name), []).extend(loads(blob)[1])
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 __all__ = ["importable", "unimportable_classes"]
@@ -42,27 +42,59 @@ def unimportable_classes(root: Any) -> list[type]:
     return list(found)
 
 
-def _parts(one: Any) -> Iterator[Any]:
+@functools.singledispatch
+def _parts(one: Any) -> Iterable[Any]:
     """What an object of the program refers to; libraries are not looked into."""
-    if isinstance(one, types.FunctionType):
-        yield from _of_function(one)
-    elif isinstance(one, types.MethodType):
-        yield from (one.__func__, one.__self__)
-    elif isinstance(one, functools.partial):
-        yield from (one.func, *one.args, *one.keywords.values())
-    elif isinstance(one, type):
-        yield from _of_class(one)
-    elif isinstance(one, staticmethod | classmethod):
-        yield one.__func__
-    elif isinstance(one, property):
-        yield from (one.fget, one.fset)
-    elif isinstance(one, Mapping) and isinstance(one, dict):
-        yield from _some([*one.keys(), *one.values()])
-    elif isinstance(one, list | tuple | set | frozenset):
-        yield type(one)
-        yield from _some(one)
-    elif not isinstance(one, types.ModuleType):
-        yield from _of_object(one)
+    return _of_object(one)
+
+
+@_parts.register(types.FunctionType)
+def _(one: Any) -> Iterable[Any]:
+    return _of_function(one)
+
+
+@_parts.register(types.MethodType)
+def _(one: Any) -> Iterable[Any]:
+    return one.__func__, one.__self__
+
+
+@_parts.register(functools.partial)
+def _(one: Any) -> Iterable[Any]:
+    return one.func, *one.args, *one.keywords.values()
+
+
+@_parts.register(type)
+def _(one: Any) -> Iterable[Any]:
+    return _of_class(one)
+
+
+@_parts.register(staticmethod)
+@_parts.register(classmethod)
+def _(one: Any) -> Iterable[Any]:
+    return (one.__func__,)
+
+
+@_parts.register(property)
+def _(one: Any) -> Iterable[Any]:
+    return one.fget, one.fset
+
+
+@_parts.register(dict)
+def _(one: Any) -> Iterable[Any]:
+    return _some([*one.keys(), *one.values()])
+
+
+@_parts.register(list)
+@_parts.register(tuple)
+@_parts.register(set)
+@_parts.register(frozenset)
+def _(one: Any) -> Iterable[Any]:
+    return type(one), *_some(one)
+
+
+@_parts.register(types.ModuleType)
+def _(one: Any) -> Iterable[Any]:
+    return ()
 
 
 def _some(items: Any) -> Iterable[Any]:

@@ -9,6 +9,7 @@ from penstock.runtime.codec import dumps, loads
 from penstock.runtime.state.kinds import Probe, probe_of
 from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page
 from penstock.runtime.state.store import StateStore
+from penstock.runtime.state.store_keys import BlobKind, kind_of, parse_key
 
 __all__ = ["Restoring"]
 
@@ -27,23 +28,22 @@ class Restoring:
         entries: list[tuple[bytes, bytes]] = loads(row.payload)
         for key, blob in entries:
             self._note(row.target, key, blob)
-        store.put_many((key, blob) for key, blob in entries if key[8:9] != b"R")
+        store.put_many((key, blob) for key, blob in entries if kind_of(key) is not BlobKind.ROOT)
 
     def _note(self, target: int, key: bytes, blob: bytes) -> None:
-        kind, size = key[8:9], self._sizes.setdefault(target, [0, 0, 0])
-        if kind == b"R":
+        size, parsed = self._sizes.setdefault(target, [0, 0, 0]), parse_key(key)
+        if parsed.kind is BlobKind.ROOT:
             self._roots[target] = (key, loads(blob))
-        elif kind == b"P":
-            self._probe(target, int.from_bytes(key[9:13], "big"), blob)
+        elif parsed.kind is BlobKind.PAGE:
+            self._probe(target, parsed.place, blob)
             size[0] += 1
             size[1] += len(blob)
-        elif kind == b"S":
+        elif parsed.kind is BlobKind.SEGMENT:
             size[2] += 1
-        elif kind == b"G":
-            number = int.from_bytes(key[9:13], "big")
-            earliest = Group.decode(number, blob).earliest()
+        elif parsed.kind is BlobKind.DIRECTORY:
+            earliest = Group.decode(parsed.place, blob).earliest()
             if earliest != (NO_TIMER, NO_TIMER):
-                self._groups.setdefault(target, {})[number] = earliest
+                self._groups.setdefault(target, {})[parsed.place] = earliest
 
     def _probe(self, target: int, group: int, blob: bytes) -> None:
         """Of the first page of a vertex note a key, which tells whether keys are still routed as they were."""

@@ -8,7 +8,7 @@ from heapq import merge
 from itertools import repeat
 from typing import Any, BinaryIO, NamedTuple
 
-from penstock.core.job import Vertex
+from penstock.core.job import JobPlan, Vertex
 from penstock.core.specs import BroadcastSpec
 from penstock.core.time import MIN_TIMESTAMP
 from penstock.runtime.chunk import ChunkRow, Mark
@@ -143,6 +143,11 @@ class HeldInput:
             for edge in vertex.in_edges
             if spec.keyed_input(edge.input) or (isinstance(spec, BroadcastSpec) and edge.input == 0)
         }
+
+    @staticmethod
+    def of(plan: JobPlan, vertex: Vertex) -> HeldInput:
+        """For a subtask of a vertex, with the memory that the settings allow."""
+        return HeldInput(vertex, plan.settings.sort_budget_bytes, plan.max_parallelism)
 
     def take(
         self,

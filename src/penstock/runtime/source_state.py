@@ -14,9 +14,8 @@ from penstock.core.source import Position
 from penstock.runtime.chunk import BatchInfo
 from penstock.runtime.codec import decode, dumps, encode, loads
 from penstock.runtime.operator_state import FunctionState, Place
-from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.state.store import MemoryStore
-from penstock.runtime.task import store_prefix
+from penstock.runtime.state.store_keys import StoreKeys
 
 __all__ = ["SourceState", "events_at", "kept_name", "renewed"]
 
@@ -60,7 +59,7 @@ class SourceState:
     ) -> None:
         saved: dict[str, str] | None = start.at["state"]
         self._store = MemoryStore({b85decode(key): b85decode(blob) for key, blob in (saved or {}).items()})
-        names = StoreKeys(store_prefix(operator.uid))
+        names = StoreKeys.of(operator.uid)
         place = Place(operator, names, *subtask, None if saved is None else "", None)
         self._lists = FunctionState(function, place, self._store, keyed)
         self._clock = clock

@@ -16,6 +16,7 @@ from penstock.runtime.operator_state import RunStart
 from penstock.runtime.restoring import Restoring
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.task import VertexTask
+from penstock.runtime.task_root import TaskRoot, root_key
 
 __all__ = ["StageTask", "control_row", "control_rows", "sorted_rows"]
 
@@ -61,10 +62,10 @@ class StageTask:
             raise
 
     def _attach(self, store: StateStore) -> None:
-        roots = store.get_many([VertexTask.root_name(v, s) for v, s in self._hosted])
+        roots = store.get_many([root_key(v, s) for v, s in self._hosted])
         for (vertex, subtask), root in zip(self._hosted, roots, strict=True):
             kept = self._tasks.get(vertex.vertex_id)
-            if kept is not None and root is not None and loads(root)["nonce"] == kept.nonce:
+            if kept is not None and root is not None and TaskRoot.decode(root).nonce == kept.nonce:
                 kept.attach(store)
                 continue
             if kept is not None:

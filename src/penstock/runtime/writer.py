@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 
@@ -27,7 +28,8 @@ from penstock.runtime.codec import dumps
 from penstock.runtime.failures import last_taken, named, user_failure
 from penstock.runtime.keyhash import key_group, route_ints, stable_hash, subtask_of_group
 from penstock.runtime.list_keys import hashable
-from penstock.runtime.operators.base import Poison, Timestamps
+from penstock.runtime.operators.base import Timestamps
+from penstock.runtime.poison import PoisonBoundary
 
 __all__ = ["EdgeWriter"]
 
@@ -132,7 +134,7 @@ class EdgeWriter:
         exchange: Exchange = edge.exchange
         self._receivers = [self._own()] if isinstance(exchange, Forward) else range(target.parallelism)
         self._selector = exchange.selector if isinstance(exchange, Hash) else None
-        self._route: Router = self._make_router(exchange)
+        self._route: Router = self._MAKERS[type(exchange)](self, exchange)
         # not checkpointed
         self._buffers = [_Buffer() for _ in self._partitions]
         self._routes = _ROUTES.setdefault((len(self._partitions), plan.max_parallelism), {})
@@ -141,7 +143,7 @@ class EdgeWriter:
         self._asleep = self._woken = False
         self._random = Random(0)
         self.records = 0
-        self.poison: Poison | None = None
+        self.poison: PoisonBoundary | None = None
 
     def begin(self, batch_id: int) -> None:
         """A batch starts: sequence numbers and pseudo-random choices start anew, so that a retry repeats itself."""
@@ -155,13 +157,23 @@ class EdgeWriter:
             buffer.reset()
 
     def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+        """Take records, in order, and put each into the chunk of its receiver."""
         self.records += len(values)
         try:
             keys, receivers = self._routed(values)
-        except OperatorError as error:
+        except OperatorError:
             if self.poison is None:
                 raise
-            return self._emit_guarded(self.poison, values, timestamps, error)
+            return self._emit_guarded(self.poison, values, timestamps)
+        self._send_to(receivers, values, timestamps, keys)
+
+    def _send_to(
+        self,
+        receivers: Sequence[int] | int | None,
+        values: list[Any],
+        timestamps: Timestamps,
+        keys: Sequence[Any] | None,
+    ) -> None:
         if receivers is None:
             for index in range(len(self._buffers)):
                 self._add(index, values, timestamps, keys)
@@ -170,13 +182,20 @@ class EdgeWriter:
         else:
             self._distribute(receivers, values, timestamps, keys)
 
-    def _emit_guarded(self, poison: Poison, values: list[Any], timestamps: Timestamps, error: OperatorError) -> None:
-        """Some record has no key or no receiver: one by one, those are put aside (F9). Selectors are called again."""
-        self.records -= len(values)
-        if len(values) == 1:
-            return poison.take(values[0], None if timestamps is None else timestamps[0], _cause(error))
-        for i, value in enumerate(values):
-            self.emit([value], None if timestamps is None else [timestamps[i]])
+    def _emit_guarded(self, poison: PoisonBoundary, values: list[Any], timestamps: Timestamps) -> None:
+        """Some record has no key or no receiver: emit one by one and put those aside. Selectors are called again."""
+        routed: list[tuple[Any, int | None, list[Any] | None, Sequence[int] | int | None]] = []
+
+        def route(value: Any, stamp: int | None) -> None:
+            try:
+                routed.append((value, stamp, *self._routed([value])))
+            except OperatorError as error:
+                raise _cause(error) from None
+
+        poison.one_by_one(values, timestamps, route)
+        self.records -= len(values) - len(routed)
+        for value, stamp, keys, receivers in routed:
+            self._send_to(receivers, [value], None if stamp is None else [stamp], keys)
 
     def watermark(self, timestamp: int) -> None:
         """To every receiver (T5); a forward edge has one."""
@@ -272,23 +291,8 @@ class EdgeWriter:
     def _own(self) -> int:
         return self._sender % len(self._partitions)
 
-    def _make_router(self, exchange: Exchange) -> Router:
-        count = len(self._partitions)
-        if isinstance(exchange, Hash):
-            return self._by_key
-        if isinstance(exchange, Custom):
-            return self._by_partitioner(exchange)
-        if isinstance(exchange, Broadcast):
-            return lambda values, keys: None
-        if isinstance(exchange, Rebalance) and count > 1:
-            return self._round_robin(0, count)
-        if isinstance(exchange, Rescale) and count > 1:
-            return self._rescale(count)
-        if isinstance(exchange, Shuffle) and count > 1:
-            return lambda values, keys: self._random.choices(range(count), k=len(values))
-        own = self._own() if isinstance(exchange, Forward) else 0
-        assert isinstance(exchange, (Forward, Global, Rebalance, Rescale, Shuffle))
-        return lambda values, keys: own
+    def _to_one(self, receiver: int) -> Router:
+        return lambda values, keys: receiver
 
     def _round_robin(self, first: int, count: int) -> Router:
         def route(values: list[Any], keys: Sequence[Any] | None) -> Sequence[int]:
@@ -298,13 +302,16 @@ class EdgeWriter:
 
         return route
 
-    def _rescale(self, count: int) -> Router:
-        """The receivers near this sender, were senders and receivers laid out over the same line."""
-        senders = self._senders
-        if senders >= count:
-            near = self._sender * count // senders
-            return lambda values, keys: near
+    def _at_random(self) -> Router:
+        receivers = range(len(self._partitions))
+        return lambda values, keys: self._random.choices(receivers, k=len(values))
+
+    def _rescale(self) -> Router:
+        """To the receivers near this sender, if senders and receivers were laid out along the same line."""
+        senders, count = self._senders, len(self._partitions)
         first = self._sender * count // senders
+        if senders >= count:
+            return self._to_one(first)
         return self._round_robin(first, (self._sender + 1) * count // senders - first)
 
     def _by_key(self, values: list[Any], keys: list[Any] | None) -> Sequence[int] | int:
@@ -382,3 +389,19 @@ class EdgeWriter:
                 f"it must return an int from 0 to {count - 1}"
             )
         return chosen
+
+    def _several(self, make: Callable[[], Router]) -> Router:
+        """A router for several receivers; where there is one, it gets everything."""
+        return make() if len(self._partitions) > 1 else self._to_one(0)
+
+    _MAKERS: ClassVar[dict[type[Exchange], Callable[..., Router]]] = {
+        Hash: lambda writer, exchange: writer._by_key,
+        Custom: lambda writer, exchange: writer._by_partitioner(exchange),
+        Broadcast: lambda writer, exchange: lambda values, keys: None,
+        Rebalance: lambda writer, exchange: writer._several(partial(writer._round_robin, 0, len(writer._partitions))),
+        Rescale: lambda writer, exchange: writer._several(writer._rescale),
+        Shuffle: lambda writer, exchange: writer._several(writer._at_random),
+        Global: lambda writer, exchange: writer._to_one(0),
+        Forward: lambda writer, exchange: writer._to_one(writer._own()),
+    }
+    """How the receivers of records are chosen, for each way of exchange."""

@@ -14,8 +14,7 @@ from penstock.runtime.chunk import channel_edge_sender
 from penstock.runtime.codec import loads
 from penstock.runtime.operators.interval_join import IntervalJoinOperator
 from penstock.runtime.operators.windows.choose import window_class
-from penstock.runtime.state.page import StoreKeys
-from penstock.runtime.task import store_prefix
+from penstock.runtime.state.store_keys import StoreKeys, uid_hash
 from penstock.runtime.valve import ValveState
 from penstock.savepoint.metadata import (
     ChannelNote,
@@ -85,7 +84,7 @@ def _source(vertex: Vertex) -> SourceNote:
 
 def uids_of(notes: PlanNotes) -> dict[bytes, str]:
     """The uids of a plan by their prefix in state stores."""
-    return {store_prefix(op.uid): op.uid for op in notes.operators}
+    return {uid_hash(op.uid): op.uid for op in notes.operators}
 
 
 def filled(
@@ -106,7 +105,7 @@ def _blobs(uid: str, counts: Mapping[tuple[str, str], int]) -> dict[str, int]:
 
 def _states(note: OperatorNote, roots: Mapping[bytes, bytes]) -> dict[str, str]:
     """The kinds of an operator's keyed states, as its subtasks know them."""
-    names, found = StoreKeys(store_prefix(note.uid)), dict(note.states)
+    names, found = StoreKeys.of(note.uid), dict(note.states)
     for subtask in range(note.parallelism if note.keyed else 0):
         root = roots.get(names.root(subtask))
         found.update(loads(root).get("states", {}) if root is not None else {})
@@ -135,7 +134,7 @@ def _sender(plan: JobPlan, edge_id: int) -> tuple[str, str | None]:
 
 def _clocks(notes: PlanNotes, uid: str, roots: Mapping[bytes, bytes]) -> Iterator[ClockNote]:
     parallelism = next(op.parallelism for op in notes.operators if op.uid == uid)
-    names = StoreKeys(store_prefix(uid))
+    names = StoreKeys.of(uid)
     for subtask in range(parallelism):
         root = roots.get(names.root(subtask))
         yield ClockNote(MIN_WATERMARK) if root is None else _clock(loads(root)["valve"])

@@ -12,8 +12,8 @@ from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import subtask_of_group
 from penstock.runtime.operator_state import SPLIT, list_blocks
 from penstock.runtime.redistribute import Share, redistribute, split_items
-from penstock.runtime.state.page import StoreKeys
-from penstock.runtime.task import VertexTask, store_prefix
+from penstock.runtime.state.store_keys import StoreKeys
+from penstock.runtime.task_root import root_key
 from penstock.savepoint.blobs import KEYED, Blob
 from penstock.savepoint.metadata import FileNote
 from penstock.savepoint.restored_clocks import restored_root
@@ -60,7 +60,7 @@ def subtask_rows(plan: JobPlan, savepoint: Savepoint) -> Iterator[ChunkRow]:
             continue
         for subtask in range(vertex.parallelism):
             root = restored_root(plan, vertex, subtask, savepoint.metadata)
-            entries = [(VertexTask.root_name(vertex, subtask), dumps(root))]
+            entries = [(root_key(vertex, subtask), dumps(root))]
             for op in vertex.operators:
                 entries.extend(_operator_entries(op, vertex, subtask, kept.get(op.uid), savepoint))
             yield _row(plan, vertex.vertex_id, subtask, entries)
@@ -78,8 +78,8 @@ def _by_operator(blobs: Iterable[Blob]) -> dict[str, _Kept]:
     for blob in sorted(blobs, key=lambda b: (b.operator, b.place, b.rest)):
         if blob.kind == "operator":
             found[blob.operator].states[blob.place] = loads(blob.value)
-        elif blob.rest[:1] == SPLIT:
-            lists = found[blob.operator].lists.setdefault(blob.rest[5:].decode(), {})
+        elif (block := blob.list_block).mode == SPLIT:
+            lists = found[blob.operator].lists.setdefault(block.name, {})
             lists.setdefault(blob.place, []).extend(loads(blob.value)[1])
     return found
 
@@ -90,7 +90,7 @@ def _operator_entries(
     note = savepoint.metadata.operator(op.uid)
     if kept is None or note is None:
         return
-    names = StoreKeys(store_prefix(op.uid))
+    names = StoreKeys.of(op.uid)
     metadata = savepoint.metadata
     share = Share(subtask, vertex.parallelism, note.parallelism, metadata.committed, metadata.drained)
     state = redistribute(op.spec, kept.states, share) if kept.states else None

@@ -18,11 +18,11 @@ from penstock.jobs.client import JobClient, JobStatus
 from penstock.jobs.job_thread import JobThread
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.driver import BatchOutput, Ledger
-from penstock.runtime.intake import read_split
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.memory import give_back
 from penstock.runtime.metrics_book import MetricsBook
 from penstock.runtime.operator_state import RunStart
+from penstock.runtime.source_task import read_split
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.stage import StageTask, control_rows
 from penstock.spark.client import JobRecord, SparkJobClient

@@ -17,7 +17,7 @@ from penstock.core.job import JobPlan, Vertex
 from penstock.core.row import Row
 from penstock.core.source import Position, ReadBatch
 from penstock.runtime.chunk import BatchInfo, ChunkRow
-from penstock.runtime.intake import read_split
+from penstock.runtime.source_task import read_split
 from penstock.runtime.stage import control_rows
 from penstock.spark.failures import errors_travel
 from penstock.spark.pickled_plan import PickledPlan

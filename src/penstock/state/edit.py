@@ -20,7 +20,7 @@ from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.list_keys import hashable
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.store import MemoryStore
-from penstock.runtime.task import store_prefix
+from penstock.runtime.state.store_keys import uid_hash
 from penstock.savepoint.blobs import KEYED, Blob, blobs_of
 from penstock.savepoint.metadata import Metadata, OperatorNote, SourceNote
 from penstock.savepoint.savepoint import METADATA, Savepoint, refuse_used
@@ -76,7 +76,7 @@ class KeyedEditor(LiveRuntimeContext):
     def clear(self, *descriptors: StateDescriptor) -> None:
         """Remove what the current key has in these states."""
         for descriptor in descriptors:
-            self.get_any_state(descriptor).clear()
+            self.get_partitioned_state(descriptor).clear()
 
 
 class StateEditor:
@@ -214,7 +214,7 @@ class StateEditor:
                 yield blob._replace(operator=uid)
         for uid, backend in self._edited.items():
             assert isinstance(backend.store, MemoryStore)
-            yield from blobs_of(backend.store.blobs.items(), {store_prefix(uid): uid})
+            yield from blobs_of(backend.store.blobs.items(), {uid_hash(uid): uid})
 
     def _backend(self, uid: str) -> KeyedBackend:
         old = next((before for before, now in self._names.items() if now == uid), uid)

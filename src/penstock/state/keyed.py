@@ -13,10 +13,11 @@ from penstock.runtime.list_keys import shown
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.collections import BucketMap, SegmentList
 from penstock.runtime.state.kinds import kinds_of
-from penstock.runtime.state.page import Page, PageId, StoreKeys
+from penstock.runtime.state.page import Page
 from penstock.runtime.state.store import MemoryStore
+from penstock.runtime.state.store_keys import BlobKind, StoreKeys, kind_of, parse_key
+from penstock.runtime.state.tables import parse_table
 from penstock.runtime.state.timed import Runs
-from penstock.runtime.task import store_prefix
 from penstock.savepoint.blobs import Blob
 
 __all__ = ["Entry", "TimerEntry", "entries", "make_backend", "page_keys", "pages", "state_kinds", "timers"]
@@ -50,16 +51,16 @@ class TimerEntry(NamedTuple):
 def make_backend(uid: str, blobs: Iterable[Blob], max_parallelism: int) -> KeyedBackend:
     """Keyed state of one operator in memory."""
     store = MemoryStore({blob.key: blob.value for blob in blobs})
-    return KeyedBackend(store, StoreKeys(store_prefix(uid)), max_parallelism, 12 << 10, MAX_TIMESTAMP)
+    return KeyedBackend(store, StoreKeys.of(uid), max_parallelism, 12 << 10, MAX_TIMESTAMP)
 
 
 def pages(backend: KeyedBackend) -> Iterator[Page]:
     """Every page in the store."""
     assert isinstance(backend.store, MemoryStore)
     for key, blob in sorted(backend.store.blobs.items()):
-        if key[8:9] == b"P":
+        if kind_of(key) is BlobKind.PAGE:
             with understandable():
-                yield Page.decode(_page_id(key), blob, ())
+                yield Page.decode(parse_key(key).page_id, blob, ())
 
 
 def state_kinds(backend: KeyedBackend) -> dict[str, str]:
@@ -79,10 +80,6 @@ def understandable() -> Iterator[None]:
             f"State holds values of a class that is not at hand here: {error.__cause__}. Make its module importable; "
             "if it was defined in the script of the job, define it (or import it) in the script that looks at the state"
         ) from error
-
-
-def _page_id(key: bytes) -> PageId:
-    return (int.from_bytes(key[9:13], "big"), key[13], int.from_bytes(key[14:18], "big"))
 
 
 def page_keys(backend: KeyedBackend) -> Iterator[Any]:
@@ -109,15 +106,14 @@ def entries(backend: KeyedBackend) -> Iterator[Entry]:
 
 
 def _of_key(backend: KeyedBackend, table: str, key: Any, stored: Any) -> Iterator[Entry]:
-    kind, _, name = table.rstrip("@").rpartition(":")
-    timed = kind.startswith("ttl-")
-    kind, name = (kind.removeprefix("ttl-"), name) if kind else ("internal", table.rstrip("@"))
-    if not table.endswith("@"):
-        value, stamp_ms = _value(backend, stored, timed)
-        yield Entry(key, name, kind, None, value, stamp_ms)
+    named = parse_table(table)
+    kind = named.kind or "internal"
+    if not named.windowed:
+        value, stamp_ms = _value(backend, stored, named.timed)
+        yield Entry(key, named.name, kind, None, value, stamp_ms)
         return
     for namespace, inner in stored.items():
-        yield Entry(key, name, kind, namespace, _plain(backend, inner))
+        yield Entry(key, named.name, kind, namespace, _plain(backend, inner))
 
 
 def _value(backend: KeyedBackend, stored: Any, timed: bool) -> tuple[Any, int | None]:

@@ -111,7 +111,7 @@ class StateView:
     def lists(self, uid: str) -> pd.DataFrame:
         """An operator's list and union-list state: subtask, state, mode, item."""
         rows = [
-            (b.place, b.rest[5:].decode(), "split" if b.rest[:1] == SPLIT else "union", decode(item))
+            (b.place, b.list_block.name, "split" if b.list_block.mode == SPLIT else "union", decode(item))
             for b in self._of(uid, "list")
             for item in loads(b.value)[1]
         ]

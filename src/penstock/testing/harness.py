@@ -37,6 +37,7 @@ from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.stage import StageTask, control_row, sorted_rows
 from penstock.runtime.state.backend import EVENT, PROCESSING
 from penstock.runtime.state.store import MemoryStore
+from penstock.runtime.state.store_keys import BlobKind, kind_of
 from penstock.runtime.writer import EdgeWriter
 from penstock.testing.leaks import leaks
 from penstock.testing.scripted import ScriptedSource
@@ -186,7 +187,7 @@ class _Harness:
 
     def state_blobs(self) -> dict[bytes, bytes]:
         """Every blob of state and timers."""
-        return {k: b for store in self._stores for k, b in store.blobs.items() if k[8:9] != b"R"}
+        return {k: b for store in self._stores for k, b in store.blobs.items() if kind_of(k) is not BlobKind.ROOT}
 
     def assert_no_leaks(self) -> None:
         """Fail if any state or timer is left."""
@@ -202,7 +203,7 @@ class _Harness:
         return self._timers(PROCESSING)
 
     def _timers(self, domain: int) -> list[tuple[int, Any]]:
-        pages = [loads(blob) for key, blob in self.state_blobs().items() if key[8:9] == b"P"]
+        pages = [loads(blob) for key, blob in self.state_blobs().items() if kind_of(key) is BlobKind.PAGE]
         found = [(timestamp, shown(key)) for page in pages for timestamp, key, _ in page[1 + domain]]
         return sorted(found, key=lambda timer: (timer[0], repr(timer[1])))
 

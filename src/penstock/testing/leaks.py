@@ -10,7 +10,8 @@ from penstock.runtime.codec import decode
 from penstock.runtime.failures import describe
 from penstock.runtime.list_keys import shown
 from penstock.runtime.state.page import Page
-from penstock.runtime.task import store_prefix
+from penstock.runtime.state.store_keys import BlobKind, StoreKey, parse_key, uid_hash
+from penstock.runtime.state.tables import parse_table
 
 __all__ = ["leaks"]
 
@@ -20,13 +21,15 @@ _DOMAINS = ("event-time", "processing-time")
 
 def leaks(plan: JobPlan, blobs: Mapping[bytes, bytes]) -> list[str]:
     """One line for each value and timer that is left, with operator and key; empty if nothing is."""
-    operators = {store_prefix(op.uid): op for vertex in plan.vertices for op in vertex.operators}
+    operators = {uid_hash(op.uid): op for vertex in plan.vertices for op in vertex.operators}
     found: list[str] = []
     for name, blob in sorted(blobs.items()):
-        where = _operator(operators.get(name[:8]))
-        found.extend(f"{where}: {line}" for line in _of_blob(name[8:9], name, blob))
+        parsed = parse_key(name)
+        where = _operator(operators.get(parsed.uid_hash))
+        found.extend(f"{where}: {line}" for line in _of_blob(parsed, blob))
     if blobs and not found:
-        return [f"{_operator(operators.get(name[:8]))}: a directory of pages that are gone" for name in sorted(blobs)]
+        owners = [_operator(operators.get(parse_key(name).uid_hash)) for name in sorted(blobs)]
+        return [f"{owner}: a directory of pages that are gone" for owner in owners]
     return found
 
 
@@ -34,14 +37,14 @@ def _operator(op: ChainedOperator | None) -> str:
     return "an operator that is not in the plan" if op is None else f"operator '{op.name}' (uid {op.uid})"
 
 
-def _of_blob(kind: bytes, name: bytes, blob: bytes) -> Iterator[str]:
-    if kind == b"P":
+def _of_blob(key: StoreKey, blob: bytes) -> Iterator[str]:
+    if key.kind is BlobKind.PAGE:
         yield from _of_page(Page.decode((0, 0, 0), blob, ()))
-    elif kind == b"S":
+    elif key.kind is BlobKind.SEGMENT:
         yield f"a part of a long list or map, {len(blob)} bytes"
-    elif kind == b"L":
-        yield f"operator state {name[18:].decode()!r}"
-    elif kind == b"O":
+    elif key.kind is BlobKind.LIST:
+        yield f"operator state {key.list_block.name!r}"
+    elif key.kind is BlobKind.OPERATOR:
         yield f"state that the operator keeps for itself, {len(blob)} bytes"
 
 
@@ -58,15 +61,15 @@ def _of_page(page: Page) -> Iterator[str]:
 
 def _parts(table: str, stored: Any) -> Iterable[tuple[str, str]]:
     """The value of a state, or one for each window."""
-    if table.endswith("@") and isinstance(stored, dict):
+    if parse_table(table).windowed and isinstance(stored, dict):
         return [(f" of window {describe(window, _SHORT)}", _value(inner)) for window, inner in stored.items()]
     return [("", _value(stored))]
 
 
 def _state(table: str) -> str:
     """A table's name as the program says it: `value:seen` holds the value state 'seen'."""
-    kind, _, name = table.rstrip("@").rpartition(":")
-    return f"{kind.removeprefix('ttl-')} state {name!r}" if kind else f"internal state {name!r}"
+    named = parse_table(table)
+    return f"{named.kind or 'internal'} state {named.name!r}"
 
 
 def _value(stored: Any) -> str:

@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from penstock.runtime.state import collections, handles
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.handles import PagedListState, PagedMapState, PagedReducingState, PagedValueState
-from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.state.store import MemoryStore
+from penstock.runtime.state.store_keys import StoreKeys
 from tests.effort import examples
 
 KEYS = [*range(30), "a", "b", ("a", 1), None, 2.5]

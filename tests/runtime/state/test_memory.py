@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from penstock.runtime.state.backend import EVENT, KeyedBackend
 from penstock.runtime.state.handles import PagedListState
-from penstock.runtime.state.page import StoreKeys
 from penstock.runtime.state.store import MemoryStore
+from penstock.runtime.state.store_keys import StoreKeys
 
 
 def values(key: str) -> list[str]:

@@ -6,8 +6,9 @@ import pytest
 
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.handles import PagedListState, PagedMapState, PagedValueState
-from penstock.runtime.state.page import NO_TIMER, Group, StoreKeys
+from penstock.runtime.state.page import NO_TIMER, Group
 from penstock.runtime.state.store import MemoryStore
+from penstock.runtime.state.store_keys import BlobKind, StoreKeys, kind_of
 
 
 def open_backend(store: MemoryStore, page_bytes: int = 12 << 10, budget: int = 64 << 20, **kw: Any) -> KeyedBackend:
@@ -34,7 +35,7 @@ def test_a_page_that_outgrows_its_size_splits() -> None:
     """S6"""
     store = MemoryStore()
     fill(open_backend(store, page_bytes=1_000), 2_000)
-    pages = [len(blob) for key, blob in store.blobs.items() if key[8:9] == b"P"]
+    pages = [len(blob) for key, blob in store.blobs.items() if kind_of(key) is BlobKind.PAGE]
     assert len(pages) > 30
     assert max(pages) <= 2_000
     again = open_backend(store, page_bytes=1_000)

@@ -10,6 +10,7 @@ from penstock.common import Time
 from penstock.core.job import RuntimeSettings
 from penstock.datastream import ProcessWindowFunction
 from penstock.datastream.window import CountEvictor, EventTimeSessionWindows, TumblingEventTimeWindows
+from penstock.runtime.state.store_keys import BlobKind, kind_of
 from tests.runtime.windows.kit import taken, windows
 
 TINY = RuntimeSettings(page_bytes=1, state_budget_bytes=0)
@@ -33,8 +34,8 @@ class Summary(ProcessWindowFunction):
 def pages_and_segments(harness: Any) -> tuple[list[int], int]:
     """Sizes of pages, number of segments."""
     blobs = harness.state_blobs()
-    pages = [len(blob) for name, blob in blobs.items() if name[8:9] == b"P"]
-    return pages, sum(name[8:9] == b"S" for name in blobs)
+    pages = [len(blob) for name, blob in blobs.items() if kind_of(name) is BlobKind.PAGE]
+    return pages, sum(kind_of(name) is BlobKind.SEGMENT for name in blobs)
 
 
 def test_a_window_of_many_records_is_kept_in_segments() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from penstock.core.errors import RecordError
@@ -31,16 +31,28 @@ def plain(value: Any) -> Any:
     return value
 
 
+_Named = Callable[[Any], Mapping[Any, Any] | None]
+
+
 def _by_name(value: Any) -> Mapping[Any, Any] | None:
-    if isinstance(value, Mapping):
-        return value
-    if isinstance(value, Row):
-        return None if value._fields is None else value.as_dict()
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return value._asdict()  # type: ignore[no-any-return]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    return None
+    """The fields of a record by name; None if they have no names."""
+    cls: type = type(value)
+    return _namer(cls)(value)
+
+
+@lru_cache(256)
+def _namer(cls: type) -> _Named:
+    """How fields of a record of some class are named; looked up once for each class, not for each record."""
+    return next(named for holds, named in _NAMERS if holds(cls))
+
+
+_NAMERS: tuple[tuple[Callable[[type], bool], _Named], ...] = (
+    (lambda cls: issubclass(cls, Mapping), lambda value: value),
+    (lambda cls: issubclass(cls, Row), lambda row: None if row._fields is None else row.as_dict()),
+    (lambda cls: issubclass(cls, tuple) and hasattr(cls, "_asdict"), lambda value: value._asdict()),
+    (dataclasses.is_dataclass, lambda value: {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}),
+    (lambda cls: True, lambda value: None),
+)
 
 
 def field_names(value: Any, form: str) -> list[str]:

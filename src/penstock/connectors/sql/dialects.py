@@ -7,6 +7,7 @@ import decimal
 import os
 import sqlite3
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
@@ -80,15 +81,18 @@ class Sqlite(Dialect):
 
     def adapt(self, value: Any) -> Any:
         value = super().adapt(value)
-        if isinstance(value, bool):
-            return int(value)
-        if isinstance(value, decimal.Decimal):
-            return str(value)
-        if isinstance(value, datetime.datetime):
-            return value.isoformat(" ")
-        if isinstance(value, datetime.date | datetime.time):
-            return value.isoformat()
-        return value
+        make = next((make for cls, make in _SQLITE_VALUES if isinstance(value, cls)), None)
+        return value if make is None else make(value)
+
+
+_SQLITE_VALUES: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (bool, int),
+    (decimal.Decimal, str),
+    (datetime.datetime, lambda moment: moment.isoformat(" ")),
+    (datetime.date, datetime.date.isoformat),
+    (datetime.time, datetime.time.isoformat),
+)
+"""What Python's driver of SQLite does not take, and what it is given instead; a datetime is also a date."""
 
 
 def _sqlite(rest: str, url: str) -> Dialect:

@@ -20,9 +20,9 @@ from penstock.runtime.cep.nfa import NEVER, Found, Matching, Nfa
 from penstock.runtime.cep.store import StateEvents
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, user_failure
-from penstock.runtime.operators.base import Poison, Timestamps
-from penstock.runtime.operators.poison import held_back, poisoned, taken
+from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.process import KeyedOperator
+from penstock.runtime.poison import run_to_end
 from penstock.runtime.state.backend import EVENT, PROCESSING
 from penstock.runtime.state.handles import PagedMapState, PagedValueState
 
@@ -149,7 +149,7 @@ class CepOperator(KeyedOperator):
         except Exception as error:
             if self.poison is None:
                 raise user_failure(self.desc.name, self.desc.uid, "A condition", value, error) from error
-            poisoned(self.poison, value, stamp, error)
+            self.put_aside(value, stamp, error)
             return []
 
     def _report(self, found: Iterable[Found]) -> None:
@@ -162,7 +162,7 @@ class CepOperator(KeyedOperator):
     def _call(self, call: Callable[..., Any], name: str, events: dict[str, list[Any]], stamp: int) -> None:
         self._context.stamp = stamp
         if self.poison is not None:
-            self.take(self._guarded(self.poison, call, events, stamp), stamp)
+            self.take(self._guarded(call, events, stamp), stamp)
             return
         result = None
         try:
@@ -172,15 +172,13 @@ class CepOperator(KeyedOperator):
         except Exception as error:
             raise self.failed(name, events, result, error) from error
 
-    def _guarded(
-        self, poison: Poison, call: Callable[..., Any], events: dict[str, list[Any]], stamp: int
-    ) -> Iterable[Any]:
+    def _guarded(self, call: Callable[..., Any], events: dict[str, list[Any]], stamp: int) -> Iterable[Any]:
         """What a match function makes, all of it or nothing (F9)."""
         try:
-            with held_back(self) as made:
-                return taken(call(events, self._context), self.task.settings.object_reuse, made) or ()
+            with self.holding_back() as made:
+                return run_to_end(call(events, self._context), self.task.settings.object_reuse, made) or ()
         except Exception as error:
-            poisoned(poison, events, stamp, error)
+            self.put_aside(events, stamp, error)
             return ()
 
     # -- time ---------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from penstock.core.specs import AsyncSpec
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, user_failure
 from penstock.runtime.operators.base import Timestamps
-from penstock.runtime.operators.poison import poisoned
 from penstock.runtime.operators.process import Emitter
 
 __all__ = ["AsyncOperator"]
@@ -63,7 +62,7 @@ class AsyncOperator(Emitter):
             ) from failed.error
         for index, result in sorted(made, key=_index) if self._spec.ordered else made:
             if isinstance(result, _Failed):
-                poisoned(self.poison, values[index], stamps[index], result.error)
+                self.put_aside(values[index], stamps[index], result.error)
             else:
                 self.take(result, stamps[index])
         self.flush()

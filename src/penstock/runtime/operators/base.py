@@ -8,9 +8,10 @@ from typing import Any, Protocol
 from penstock.core.job import ChainedOperator
 from penstock.runtime.codec import fix
 from penstock.runtime.context import Lane, TaskContext
+from penstock.runtime.poison import boundary_of
 from penstock.runtime.state.page import NO_TIMER
 
-__all__ = ["Discard", "Entry", "Fan", "Operator", "Output", "Poison", "Timestamps"]
+__all__ = ["Discard", "Entry", "Fan", "Operator", "Output", "Timestamps"]
 
 Timestamps = Sequence[Any] | None
 Entry = Callable[[list[Any], Timestamps, Sequence[Any] | None], None]
@@ -64,22 +65,6 @@ class Fan:
             output.status(idle)
 
 
-class Poison:
-    """Where records go on which a function raised (F9): they are counted and, with a tag, sent to a side output."""
-
-    def __init__(self, operator: Operator, tag: str | None) -> None:
-        self._operator, self._tag = operator, tag
-
-    def take(self, value: Any, timestamp: Any, error: Exception) -> None:
-        """Put a record aside. The side output gets it with the text of the error."""
-        operator = self._operator
-        operator.task.report(operator.desc).group.counter("poisonRecords").inc()
-        side = operator.sides.get(self._tag) if self._tag is not None else None
-        if side is not None:
-            text = f"{type(error).__name__}: {error}"
-            side.emit([(fix(value), text)], None if timestamp is None else [timestamp])
-
-
 class Operator:
     """Base of live operators. Everything is defaulted; a subclass overrides what it is about.
 
@@ -93,8 +78,13 @@ class Operator:
         self.out: Output = Discard()
         self.sides: dict[str, Output] = {}
         self.current_watermark: int = -(2**63)
-        policy = desc.poison or task.settings.poison
-        self.poison = Poison(self, policy.tag) if policy.guarded else None
+        self.poison = boundary_of(self, desc.poison or task.settings.poison)
+
+    def put_aside(self, record: object, timestamp: int | None, error: Exception) -> None:
+        """Leave out a record on which user code raised; raises the error again if the operator is not guarded."""
+        if self.poison is None:
+            raise error
+        self.poison.put_aside(record, timestamp, error)
 
     def restore(self, state: Any) -> None:
         """Take over what `snapshot` gave."""

@@ -17,7 +17,7 @@ from penstock.runtime.list_keys import shown
 from penstock.runtime.operators.base import Entry, Operator
 from penstock.runtime.operators.process import Context, Emitter, KeyedProcessOperator, ProcessOperator
 from penstock.runtime.state.backend import KeyedBackend
-from penstock.runtime.state.sweep import table_name
+from penstock.runtime.state.tables import table_of
 
 __all__ = ["BroadcastOperator", "KeyedBroadcastOperator"]
 
@@ -179,13 +179,13 @@ class KeyedBroadcastOperator(_Broadcasting, KeyedProcessOperator):
     def apply_to_keyed_state(self, descriptor: StateDescriptor, function: Callable[[Any, State], None]) -> None:
         """For every key of this subtask that has the state."""
         assert self._runtime is not None
-        handle = self._runtime.get_any_state(descriptor)
+        handle = self._runtime.get_partitioned_state(descriptor)
         task = self.task
         own = [
             group
             for group in range(task.max_parallelism)
             if subtask_of_group(group, task.parallelism, task.max_parallelism) == task.subtask
         ]
-        slot = self._backend.use(table_name(descriptor))
+        slot = self._backend.use(table_of(descriptor))
         for key in self._backend.each_key(own, slot):
             function(shown(key), handle)

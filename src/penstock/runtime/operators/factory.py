@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from penstock.core.errors import ProgramError
@@ -31,9 +32,9 @@ from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.asynchronous import AsyncOperator
 from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.broadcast import BroadcastOperator, KeyedBroadcastOperator
+from penstock.runtime.operators.guarded import FunctionGuard, GuardedFilter, GuardedFlatMap
 from penstock.runtime.operators.interval_join import GuardedIntervalJoin, IntervalJoinOperator
-from penstock.runtime.operators.poison import FunctionGuard, GuardedFilter, GuardedFlatMap
-from penstock.runtime.operators.process import KeyedProcessOperator, ProcessOperator
+from penstock.runtime.operators.process import Emitter, KeyedProcessOperator, ProcessOperator
 from penstock.runtime.operators.sink import CollectOperator, SinkOperator
 from penstock.runtime.operators.sink_function import function_sink
 from penstock.runtime.operators.timestamps import TimestampsOperator
@@ -42,13 +43,19 @@ from penstock.runtime.operators.windows.choose import guarded_window_operator, w
 
 __all__ = ["build_operator", "own_spec"]
 
-_TRANSFORMS: dict[str, Callable[[ChainedOperator, TaskContext], Operator]] = {
-    "map": MapOperator,
-    "flat_map": FlatMapOperator,
-    "filter": FilterOperator,
-}
+_Make = Callable[[ChainedOperator, TaskContext], Operator]
 
-_OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Operator]] = {
+_TRANSFORMS: dict[str, _Make] = {"map": MapOperator, "flat_map": FlatMapOperator, "filter": FilterOperator}
+_GUARDED_TRANSFORMS: dict[str, _Make] = {"map": GuardedFlatMap, "flat_map": GuardedFlatMap, "filter": GuardedFilter}
+
+
+def _transform(makers: Mapping[str, _Make], desc: ChainedOperator, task: TaskContext) -> Operator:
+    assert isinstance(desc.spec, TransformSpec)
+    return makers[desc.spec.kind](desc, task)
+
+
+_OPERATORS: dict[type[OperatorSpec], _Make] = {
+    TransformSpec: partial(_transform, _TRANSFORMS),
     TimestampsSpec: TimestampsOperator,
     ProcessSpec: ProcessOperator,
     KeyedProcessSpec: KeyedProcessOperator,
@@ -61,29 +68,31 @@ _OPERATORS: dict[type[OperatorSpec], Callable[[ChainedOperator, TaskContext], Op
     FunctionSinkSpec: function_sink,
     CollectSpec: CollectOperator,
 }
+"""The operator of each spec."""
+
+_GUARDED: dict[type[OperatorSpec], _Make] = {
+    TransformSpec: partial(_transform, _GUARDED_TRANSFORMS),
+    WindowSpec: guarded_window_operator,
+    IntervalJoinSpec: GuardedIntervalJoin,
+}
+"""Operators that go on without records on which their function raises (F9), where a guarded function is not enough."""
 
 
 def build_operator(desc: ChainedOperator, task: TaskContext) -> Operator:
     """The live operator of a spec, with a function object of its own: subtasks in one process must not share one."""
     desc = replace(desc, spec=own_spec(desc))
+    kind = type(desc.spec)
     if (desc.poison or task.settings.poison).guarded:
-        return _guarded(desc, task)
-    if isinstance(desc.spec, TransformSpec):
-        return _TRANSFORMS[desc.spec.kind](desc, task)
-    return _OPERATORS[type(desc.spec)](desc, task)
+        return _GUARDED.get(kind, _guarded_function)(desc, task)
+    return _OPERATORS[kind](desc, task)
 
 
-def _guarded(desc: ChainedOperator, task: TaskContext) -> Operator:
-    """An operator that goes on without records that its function raises on (F9)."""
-    if isinstance(desc.spec, TransformSpec):
-        return GuardedFilter(desc, task) if desc.spec.kind == "filter" else GuardedFlatMap(desc, task)
-    if isinstance(desc.spec, WindowSpec):
-        return guarded_window_operator(desc, task)
-    if isinstance(desc.spec, IntervalJoinSpec):
-        return GuardedIntervalJoin(desc, task)
+def _guarded_function(desc: ChainedOperator, task: TaskContext) -> Operator:
+    """An operator whose function is guarded: calls on which it raises are left out."""
     guard = FunctionGuard(getattr(desc.spec, "function", None))
     operator = _OPERATORS[type(desc.spec)](desc, task)
-    guard.operator = operator
+    if isinstance(operator, Emitter):
+        guard.operator = operator
     return operator
 
 

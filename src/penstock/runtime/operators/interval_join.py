@@ -22,7 +22,6 @@ from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe
 from penstock.runtime.list_keys import shown
 from penstock.runtime.operators.base import Entry, Timestamps
-from penstock.runtime.operators.poison import poisoned
 from penstock.runtime.operators.process import KeyedOperator
 from penstock.runtime.state.backend import EVENT
 from penstock.runtime.state.timed import Buffer, add, forget, latest, meet
@@ -312,7 +311,7 @@ class GuardedIntervalJoin(IntervalJoinOperator):
         made, stamps = self._values, self._times
         self._values, self._times, self._aside = values, times, None
         if failure is not None:
-            return poisoned(self.poison, record, stamp, failure)
+            return self.put_aside(record, stamp, failure)
         values += made
         times += stamps
         for sent in aside:

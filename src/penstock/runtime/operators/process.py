@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import repeat
 from typing import Any
@@ -71,7 +72,17 @@ class Emitter(Operator):
             self._side[tag.tag_id] = ([], [])
             side.emit(values, times)
 
+    @contextmanager
+    def holding_back(self) -> Iterator[list[Any]]:
+        """Hold back what a guarded call makes: its side outputs are put among what it yields, in the list given."""
+        made = self.held = []
+        try:
+            yield made
+        finally:
+            self.held = None
+
     def flush_main(self) -> None:
+        """Pass on the records gathered for the main output."""
         if self._values:
             values, times = self._values, self._times
             self._values, self._times = [], []

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import repeat
+from functools import partial
 from typing import Any
 
 from penstock.core.job import ChainedOperator
 from penstock.core.sink import SinkWriter, WriterInitContext
 from penstock.core.specs import CollectSpec, SinkSpec
-from penstock.runtime.chunk import COLLECTED, COMMITTABLES, DRIVER, PENDING, ChunkRow, Payload, encode_payload
+from penstock.runtime.chunk import COLLECTED, COMMITTABLES, DRIVER, PENDING, ChunkRow, Collected, encode_collected
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import NO_RECORD, last_taken, user_failure
-from penstock.runtime.operators.base import Operator, Poison, Timestamps
+from penstock.runtime.operators.base import Operator, Timestamps
 
 __all__ = ["CollectOperator", "SinkOperator", "committables"]
 
@@ -52,7 +52,8 @@ class SinkOperator(Operator):
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         if self.poison is not None:
-            self._write_guarded(self.poison, values, timestamps)
+            # a writer that raises on many records does not say which of them it has taken
+            self.poison.one_by_one(values, timestamps, partial(_write_one, self._open_writer()))
             return
         try:
             self._open_writer().write_all(values, timestamps)
@@ -64,15 +65,6 @@ class SinkOperator(Operator):
                 values[0] if len(values) == 1 else values,
                 error,
             ) from error
-
-    def _write_guarded(self, poison: Poison, values: list[Any], timestamps: Timestamps) -> None:
-        """One by one: who knows what a writer has taken of many when it raises (F9)."""
-        writer = self._open_writer()
-        for value, stamp in zip(values, timestamps or repeat(None), strict=False):
-            try:
-                writer.write_all([value], None if stamp is None else [stamp])
-            except Exception as error:
-                poison.take(value, stamp, error)
 
     def _open_writer(self) -> SinkWriter:
         if self._writer is None:
@@ -123,6 +115,10 @@ class SinkOperator(Operator):
         self.task.send(ChunkRow(self.task.partition, DRIVER, self.task.vertex_id, 0, kind, payload))
 
 
+def _write_one(writer: SinkWriter, value: Any, stamp: int | None) -> None:
+    writer.write_all([value], None if stamp is None else [stamp])
+
+
 def committables(state: Any) -> list[Any]:
     """What a sink's state holds for the driver."""
     found: list[Any] = state if isinstance(state, list) else state[0]
@@ -144,11 +140,8 @@ class CollectOperator(Operator):
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         if self._shape is not None:
             values = self._shaped(self._shape, values)
-        payload = encode_payload(
-            Payload(values, None, [self._name, self.task.subtask, self.task.parallelism], []),
-            self.desc.name,
-            self.desc.uid,
-        )
+        collected = Collected(self._name, self.task.subtask, self.task.parallelism, values)
+        payload = encode_collected(collected, self.desc.name, self.desc.uid)
         self.task.send(ChunkRow(self.task.partition, DRIVER, self.task.vertex_id, self._sent, COLLECTED, payload))
         self._sent += 1
 

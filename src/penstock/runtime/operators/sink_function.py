@@ -90,6 +90,9 @@ class FunctionSinkOperator(Operator):
         self._life.open()
 
     def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+        if self.poison is not None:
+            self.poison.one_by_one(values, timestamps, self._write_one)
+            return
         rest = iter(values)
         try:
             if self._function is None:
@@ -101,6 +104,12 @@ class FunctionSinkOperator(Operator):
             raise user_failure(
                 self.desc.name, self.desc.uid, "The sink function", last_taken(values, rest), error
             ) from error
+
+    def _write_one(self, value: Any, stamp: int | None) -> None:
+        if self._function is None:
+            self._plain(value)
+        else:
+            self._invoke(self._function.invoke, (value,), None if stamp is None else (stamp,))
 
     def _invoke(self, invoke: Callable[..., None], values: Any, timestamps: Timestamps) -> None:
         context = self._context

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
 from typing import Any
 
 from penstock.core.errors import OperatorError, TimestampError
@@ -14,8 +13,9 @@ from penstock.core.watermark import BoundedOutOfOrderness, IngestionTime, Timest
 from penstock.runtime.chunk import ACTIVE, IDLE, Mark
 from penstock.runtime.context import Lane, TaskContext
 from penstock.runtime.failures import describe, last_taken, user_failure
-from penstock.runtime.operators.base import Operator, Poison, Timestamps
+from penstock.runtime.operators.base import Operator, Timestamps
 from penstock.runtime.operators.generators import Generator, make_generator
+from penstock.runtime.poison import PoisonBoundary
 from penstock.runtime.state.page import NO_TIMER
 from penstock.runtime.valve import Valve
 
@@ -243,15 +243,17 @@ class TimestampsOperator(Operator):
             record = last_taken(values, rest)
             raise user_failure(self.desc.name, self.desc.uid, "The timestamp assigner", record, error) from error
 
-    def _sift(self, poison: Poison, values: list[Any], timestamps: Timestamps) -> tuple[list[Any], list[Any]]:
-        """The records that can be given a timestamp; the others are put aside (F9)."""
-        kept: list[tuple[Any, int | None]] = []
-        for value, old in zip(values, timestamps or repeat(None), strict=False):
-            try:
-                kept.append((value, self._checked(self._extract(value, old) if self._extract else old, value)))
-            except Exception as error:
-                poison.take(value, old, error)
-        return [value for value, _ in kept], [stamp for _, stamp in kept]
+    def _sift(self, poison: PoisonBoundary, values: list[Any], timestamps: Timestamps) -> tuple[list[Any], list[Any]]:
+        """The records that can be given a timestamp, with their timestamps; the others are put aside."""
+        kept: list[Any] = []
+        stamps: list[int | None] = []
+
+        def assign(value: Any, old: int | None) -> None:
+            stamps.append(self._checked(self._extract(value, old) if self._extract else old, value))
+            kept.append(value)
+
+        poison.one_by_one(values, timestamps, assign)
+        return kept, stamps
 
     def _checked(self, timestamp: Any, value: Any) -> int | None:
         """A timestamp as it must be; a record that had none keeps none where the strategy has no assigner."""

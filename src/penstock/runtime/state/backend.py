@@ -17,8 +17,9 @@ from penstock.runtime.keyhash import stable_hash
 from penstock.runtime.memory import give_back
 from penstock.runtime.state.heap import SweptHeap
 from penstock.runtime.state.kinds import Probe, StateKinds, probe_of
-from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page, PageId, StoreKeys, Timer, page_without_key
+from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page, Timer, page_without_key
 from penstock.runtime.state.store import StateStore
+from penstock.runtime.state.store_keys import PageId, StoreKeys
 
 if TYPE_CHECKING:
     from penstock.runtime.state.sweep import Sweeper

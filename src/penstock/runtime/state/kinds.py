@@ -8,14 +8,13 @@ from typing import Any
 from penstock.core.errors import KeyTypeError, StateError
 from penstock.runtime.codec import IMMUTABLE, dumps, loads
 from penstock.runtime.keyhash import stable_hash
+from penstock.runtime.state.registry import STATE_KINDS
+from penstock.runtime.state.tables import TIMED, plain_table, timed_table
 
 __all__ = ["Probe", "StateKinds", "kinds_of", "probe_of"]
 
 Probe = tuple[int, bytes]
 """A key group and a pickled key that belongs to it: tells whether keys are still routed as they were."""
-
-_KINDS = ("value", "list", "map", "reducing", "aggregating")
-_TABLES = {f"{prefix}{kind}": kind for kind in _KINDS for prefix in ("", "ttl-")}
 
 
 def _split(table: str) -> tuple[str, str] | None:
@@ -25,7 +24,8 @@ def _split(table: str) -> tuple[str, str] | None:
     (('list', 'seen@'), None)
     """
     head, _, name = table.partition(":")
-    return (_TABLES[head], name) if head in _TABLES and name else None
+    kind = head.removeprefix(TIMED)
+    return (kind, name) if kind in STATE_KINDS and name else None
 
 
 def kinds_of(tables: Iterable[str]) -> dict[str, str]:
@@ -62,7 +62,8 @@ class StateKinds:
         kind, name = found
         if self.known.setdefault(name, kind) != kind:
             raise self._changed(name, self.known[name], kind)
-        self._clashing.update({f"{head}:{name}": kind for head, other in _TABLES.items() if other != kind})
+        others = [other for other in STATE_KINDS if other != kind]
+        self._clashing.update({make(other, name): kind for other in others for make in (plain_table, timed_table)})
 
     def check(self, tables: Mapping[str, Mapping[Any, Any]]) -> None:
         """A page is loaded, perhaps one from before kinds were noted: what it holds must be of the kinds in use."""

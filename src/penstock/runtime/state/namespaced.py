@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.runtime.state.backend import KeyedBackend
-from penstock.runtime.state.page import Group, PageId, StoreKeys
+from penstock.runtime.state.page import Group
+from penstock.runtime.state.store_keys import PageId, StoreKeys
 
 __all__ = ["NamespaceSpace"]
 

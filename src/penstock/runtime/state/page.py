@@ -10,8 +10,9 @@ from typing import Any
 from penstock.core.errors import KeylessStateError
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.codec import dumps, loads
+from penstock.runtime.state.store_keys import PageId
 
-__all__ = ["NO_TIMER", "Earliest", "Group", "Page", "PageId", "StoreKeys", "Timer", "page_without_key"]
+__all__ = ["NO_TIMER", "Earliest", "Group", "Page", "Timer", "page_without_key"]
 
 NO_TIMER = MAX_TIMESTAMP + 1
 """Later than every timer: what a page without timers reports as its earliest."""
@@ -19,45 +20,8 @@ NO_TIMER = MAX_TIMESTAMP + 1
 Timer = tuple[int, Any, Any]
 """(timestamp, key, namespace): the identity of a timer within its domain."""
 
-PageId = tuple[int, int, int]
-"""(key group, depth, low bits of the hash): a page holds the keys whose hash ends in these bits."""
-
-
 Earliest = tuple[int, ...]
 """The earliest event-time and processing-time timers, and for pages with state that expires the next sweep."""
-
-
-class StoreKeys:
-    """Names of an operator's blobs in the store: uid hash, kind, place."""
-
-    def __init__(self, prefix: bytes) -> None:
-        self.prefix = prefix
-
-    def root(self, subtask: int) -> bytes:
-        return b"%bR%b" % (self.prefix, subtask.to_bytes(4, "big"))
-
-    def operator(self, subtask: int) -> bytes:
-        return b"%bO%b" % (self.prefix, subtask.to_bytes(4, "big"))
-
-    def list_block(self, subtask: int, mode: bytes, block: int, name: str) -> bytes:
-        """A block of a list of operator state; `mode` is one byte, for split or union lists."""
-        where = b"%b%b%b" % (subtask.to_bytes(4, "big"), mode, block.to_bytes(4, "big"))
-        return b"%bL%b%b" % (self.prefix, where, name.encode())
-
-    def group(self, group: int) -> bytes:
-        return b"%bG%b" % (self.prefix, group.to_bytes(4, "big"))
-
-    def page(self, page: PageId) -> bytes:
-        group, depth, bits = page
-        return b"%bP%b%b%b" % (
-            self.prefix,
-            group.to_bytes(4, "big"),
-            bytes((depth,)),
-            bits.to_bytes(4, "big"),
-        )
-
-    def segment(self, group: int, number: int) -> bytes:
-        return b"%bS%b%b" % (self.prefix, group.to_bytes(4, "big"), number.to_bytes(8, "big"))
 
 
 class Page:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from penstock.runtime.state.page import Group, StoreKeys
+from penstock.runtime.state.page import Group
+from penstock.runtime.state.store_keys import StoreKeys
 
 __all__ = ["StateSpace"]
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.clock import Clock
-from penstock.core.state import StateDescriptor
 from penstock.core.ttl import StateTtlConfig
 from penstock.runtime.codec import decode, dumps, encode, loads
 from penstock.runtime.state.collections import BucketMap, SegmentList, item_size
@@ -15,24 +14,9 @@ from penstock.runtime.state.page import NO_TIMER, Page
 if TYPE_CHECKING:
     from penstock.runtime.state.backend import KeyedBackend
 
-__all__ = ["Lifetime", "Sweeper", "plain_name", "stamped", "table_name", "timed_name", "unstamped"]
+__all__ = ["Lifetime", "Sweeper", "stamped", "unstamped"]
 
 _SWEPT_PAGES = 64
-
-
-def plain_name(kind: str, name: str) -> str:
-    """The table of a state without TTL."""
-    return f"{kind}:{name}"
-
-
-def timed_name(kind: str, name: str) -> str:
-    """The table of a state with TTL."""
-    return f"ttl-{kind}:{name}"
-
-
-def table_name(descriptor: StateDescriptor) -> str:
-    """The table of the state that a descriptor names."""
-    return (plain_name if descriptor.ttl_config is None else timed_name)(descriptor.kind, descriptor.name)
 
 
 class Lifetime:

@@ -10,14 +10,16 @@ TTL have tables of other names and know nothing of this.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.core.clock import Clock
 from penstock.core.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 from penstock.core.ttl import StateTtlConfig
-from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.handles import PagedListState, PagedMapState, PagedValueState
 from penstock.runtime.state.sweep import Lifetime, Sweeper
+
+if TYPE_CHECKING:
+    from penstock.runtime.state.backend import KeyedBackend
 
 __all__ = [
     "TtlAggregatingState",

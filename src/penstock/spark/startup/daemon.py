@@ -15,7 +15,7 @@ __all__ = ["PRELOADED", "spare_full_collections"]
 PRELOADED = (
     "pyspark.worker",
     "penstock.api.environment",
-    "penstock.runtime.intake",
+    "penstock.runtime.source_task",
     "penstock.runtime.stage",
     "penstock.spark.pickled_plan",
 )

@@ -24,8 +24,8 @@ from penstock.core.source import Lag, Position, SourceClock
 from penstock.core.source_function import FunctionSource
 from penstock.runtime.chunk import DRIVER, FINISHED, LOST, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps, loads
-from penstock.runtime.intake import read_split
 from penstock.runtime.live import LiveSplits
+from penstock.runtime.source_task import read_split
 from penstock.runtime.stage import control_rows
 from penstock.savepoint.restore_rows import page_rows, subtask_rows
 from penstock.savepoint.savepoint import Savepoint

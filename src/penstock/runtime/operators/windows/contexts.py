@@ -69,7 +69,7 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
         name = (descriptor.kind, descriptor.name)
         handle = self._handles.get(name)
         if handle is None:
-            handle = self._handles[name] = self._windowed.get_any_state(descriptor)
+            handle = self._handles[name] = self._windowed.get_partitioned_state(descriptor)
         return handle
 
     def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:

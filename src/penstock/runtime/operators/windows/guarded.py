@@ -20,8 +20,8 @@ from penstock.core.poison import FailedWindow
 from penstock.core.specs import WindowSpec
 from penstock.core.windows import TimeWindow
 from penstock.runtime.list_keys import shown as shown_key
-from penstock.runtime.operators.poison import held_back, poisoned, taken
 from penstock.runtime.operators.windows.operator import WindowOperator
+from penstock.runtime.poison import run_to_end
 
 __all__ = ["guarded", "guarded_functions"]
 
@@ -121,8 +121,8 @@ class WindowGuard(WindowOperator):
         except Exception as error:
             failure = error
         noted = combine.take_failure() if isinstance(combine, CarefulCombine) else None
-        if failure or noted:
-            poisoned(self.poison, value, stamp, failure or noted)  # type: ignore[arg-type]
+        if (reason := failure or noted) is not None:
+            self.put_aside(value, stamp, reason)
 
     def _give(self, namespace: Any, accumulator: Any) -> None:
         try:
@@ -140,8 +140,8 @@ class WindowGuard(WindowOperator):
         if self._function is None:
             return shown
         try:
-            with held_back(self) as made:
-                result: Iterable[Any] | None = taken(
+            with self.holding_back() as made:
+                result: Iterable[Any] | None = run_to_end(
                     super()._call(window, shown), self.task.settings.object_reuse, made
                 )
                 return result
@@ -150,7 +150,7 @@ class WindowGuard(WindowOperator):
             return None
 
     def _failed_window(self, window: Any, error: Exception) -> None:
-        poisoned(self.poison, FailedWindow(shown_key(self._backend.key), window), window.max_timestamp(), error)
+        self.put_aside(FailedWindow(shown_key(self._backend.key), window), window.max_timestamp(), error)
 
 
 @cache

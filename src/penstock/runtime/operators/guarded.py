@@ -1,28 +1,21 @@
-"""Poison records: an operator that is guarded goes on without the record its function raised on (F9).
-
-Whatever the failing call has yielded is dropped; changes it made to state stay. A timer, a window that fires and a
-match have no record of their own: `FailedTimer`, `FailedWindow` and the match's events stand for it. Mistakes in the
-program, which every record would meet, fail the job.
-"""
+"""Guarded operators of single records and process functions: they go on without records that fail (F9)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import repeat
 from typing import Any
 
-from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.job import ChainedOperator
 from penstock.core.poison import FailedTimer
 from penstock.core.specs import TransformSpec
-from penstock.runtime.codec import fix
 from penstock.runtime.context import TaskContext
-from penstock.runtime.operators.base import Operator, Poison, Timestamps
+from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.process import Emitter
 from penstock.runtime.operators.transform import FilterOperator, FlatMapOperator
+from penstock.runtime.poison import run_to_end
 
-__all__ = ["FunctionGuard", "GuardedFilter", "GuardedFlatMap", "held_back", "poisoned", "taken"]
+__all__ = ["FunctionGuard", "GuardedFilter", "GuardedFlatMap"]
 
 METHODS = ("process_element", "process_element1", "process_element2", "process_broadcast_element")
 
@@ -45,9 +38,9 @@ class GuardedFlatMap(FlatMapOperator):
         stamp = next(self._stamps)
         try:
             made = self._plain(value)
-            return taken((made,) if self._one else made, self._reuse, [])
+            return run_to_end((made,) if self._one else made, self._reuse, [])
         except Exception as error:
-            poisoned(self.poison, value, stamp, error)
+            self.put_aside(value, stamp, error)
             return None
 
 
@@ -68,7 +61,7 @@ class GuardedFilter(FilterOperator):
         try:
             return bool(self._plain(value))
         except Exception as error:
-            poisoned(self.poison, value, stamp, error)
+            self.put_aside(value, stamp, error)
             return False
 
 
@@ -76,7 +69,7 @@ class FunctionGuard:
     """Guards a process function: its calls are run to their end before anything of them is taken."""
 
     def __init__(self, function: Any) -> None:
-        self.operator: Operator | None = None
+        self.operator: Emitter | None = None
         for name in METHODS:
             call = getattr(function, name, None)
             if call is not None:
@@ -92,39 +85,10 @@ class FunctionGuard:
             operator = self.operator
             assert operator is not None
             try:
-                with held_back(operator) as made:
-                    return taken(call(value, ctx), operator.task.settings.object_reuse, made)
+                with operator.holding_back() as made:
+                    return run_to_end(call(value, ctx), operator.task.settings.object_reuse, made)
             except Exception as error:
-                poisoned(operator.poison, record(value, ctx), ctx.timestamp(), error)
+                operator.put_aside(record(value, ctx), ctx.timestamp(), error)
                 return None
 
         return careful
-
-
-@contextmanager
-def held_back(operator: Operator) -> Iterator[list[Any]]:
-    """What the call makes: side outputs given to the context meanwhile are put among what it yields."""
-    made: list[Any] = []
-    if isinstance(operator, Emitter):
-        operator.held = made
-    try:
-        yield made
-    finally:
-        if isinstance(operator, Emitter):
-            operator.held = None
-
-
-def taken(result: Any, reuse: bool, made: list[Any]) -> Any:
-    """Everything a call yields, each record fixed when it comes; what is not iterable is left to who complains."""
-    if result is not None and not hasattr(result, "__iter__"):
-        return result
-    for record in () if result is None else result:
-        made.append(record if reuse else fix(record))  # noqa: PERF401 - the call may put records there itself
-    return made
-
-
-def poisoned(poison: Poison | None, value: Any, stamp: Any, error: Exception) -> None:
-    """Put a record aside, unless the error is a mistake in the program."""
-    if poison is None or isinstance(error, (ProgramError, ConfigurationError)):
-        raise error
-    poison.take(value, stamp, error)

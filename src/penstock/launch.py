@@ -17,13 +17,18 @@ from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.compat import warn_about_settings, warn_once
 from penstock.core.config import Configuration
+from penstock.core.config.execution_config import (
+    AUTO_UIDS,
+    AUTO_WATERMARK_INTERVAL,
+    OBJECT_REUSE,
+    global_job_parameters,
+)
+from penstock.core.config.known_settings import with_newest_names
+from penstock.core.config.own_settings import check_own_settings, check_source_settings
 from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import ConfigurationError, ProgramError
-from penstock.core.execution_config import AUTO_UIDS, AUTO_WATERMARK_INTERVAL, OBJECT_REUSE, global_job_parameters
 from penstock.core.guarantees import Guarantee
 from penstock.core.job import JobPlan, RuntimeSettings
-from penstock.core.known_settings import with_newest_names
-from penstock.core.own_settings import check_own_settings, check_source_settings
 from penstock.core.poison import PoisonPolicy, poison_policy
 from penstock.core.recovery import ACCEPT_CHANGED, SAVEPOINT_PATH, Recovery
 from penstock.core.specs import SourceSpec

@@ -19,8 +19,8 @@ from penstock.common import (
     WatermarkStrategy,
 )
 from penstock.core.compat import NO_EFFECT, CompatibilityWarning, forget_warnings, warn_about_settings, warn_once
+from penstock.core.config.execution_config import global_job_parameters
 from penstock.core.errors import ConfigurationError, ProgramError
-from penstock.core.execution_config import global_job_parameters
 from penstock.datastream import (
     CheckpointingMode,
     EmbeddedRocksDBStateBackend,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from penstock.core.config import Configuration
+from penstock.core.config.own_settings import OWN_SETTINGS, check_own_settings
 from penstock.core.errors import ConfigurationError
-from penstock.core.own_settings import OWN_SETTINGS, check_own_settings
 from penstock.datastream import StreamExecutionEnvironment
 from tests.cli.kit import penstock, script
 

@@ -7,11 +7,11 @@ from typing import Self
 from penstock.core.checkpointing import CheckpointConfig, CheckpointingMode
 from penstock.core.compat import accept, warn_once
 from penstock.core.config import Configuration
+from penstock.core.config.execution_config import ExecutionConfig
+from penstock.core.config.known_settings import with_newest_names
 from penstock.core.dependencies import ARCHIVES, EXECUTABLE, FILES, REQUIREMENTS, joined
 from penstock.core.errors import ProgramError
-from penstock.core.execution_config import ExecutionConfig
 from penstock.core.execution_mode import RUNTIME_MODE, RuntimeExecutionMode
-from penstock.core.known_settings import with_newest_names
 from penstock.core.recovery import SAVEPOINT_DIR
 from penstock.core.restart_strategies import RestartStrategyConfiguration
 from penstock.core.slots import SlotSharingGroup

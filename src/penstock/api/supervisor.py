@@ -8,7 +8,7 @@ from typing import Protocol
 from penstock.core.checkpointing import CHECKPOINT_DIR
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
-from penstock.core.known_settings import with_newest_names
+from penstock.core.config.known_settings import with_newest_names
 from penstock.core.restart import RestartStrategy, restart_strategy
 
 __all__ = ["Supervisor", "names_checkpoint", "supervisor"]

@@ -12,9 +12,9 @@ from penstock.connectors.formats.schemas import (
 )
 from penstock.core.client import JobClient, JobExecutionResult, JobID, JobStatus
 from penstock.core.config import Configuration
-from penstock.core.config_options import ConfigOption, ConfigOptions
+from penstock.core.config.execution_config import ExecutionConfig
+from penstock.core.config.option import ConfigOption, ConfigOptions
 from penstock.core.constants import InputDependencyConstraint
-from penstock.core.execution_config import ExecutionConfig
 from penstock.core.futures import CompletableFuture
 from penstock.core.restart_strategies import RestartStrategies, RestartStrategyConfiguration
 from penstock.core.row import Row, RowKind

@@ -7,8 +7,8 @@ from enum import Enum
 from penstock.core.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage
 from penstock.core.compat import accept
 from penstock.core.config import Configuration
+from penstock.core.config.known_settings import with_newest_names
 from penstock.core.errors import ConfigurationError
-from penstock.core.known_settings import with_newest_names
 from penstock.core.time import Duration, Span, duration_of, whole_ms
 
 __all__ = ["CHECKPOINT_DIR", "CheckpointConfig", "CheckpointingMode", "ExternalizedCheckpointRetention"]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
 from penstock.core.config import Configuration
-from penstock.core.known_settings import flink_settings, nearest_known, newest_name, outdated, with_newest_names
+from penstock.core.config.known_settings import flink_settings, nearest_known, newest_name, outdated, with_newest_names
 
 __all__ = [
     "HONOURED",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from penstock.core.config import Configuration
-from penstock.core.known_settings import with_newest_names
+from penstock.core.config.known_settings import with_newest_names
 
 __all__ = ["ACCEPT_CHANGED", "ALLOW_UNCLAIMED", "SAVEPOINT_DIR", "SAVEPOINT_PATH", "Recovery"]
 

@@ -7,8 +7,8 @@ from collections import deque
 from hashlib import blake2b
 
 from penstock.core.config import Configuration
+from penstock.core.config.known_settings import with_newest_names
 from penstock.core.errors import ConfigurationError
-from penstock.core.known_settings import with_newest_names
 
 __all__ = ["ExponentialDelay", "FailureRate", "FixedDelay", "NoRestart", "RestartStrategy", "restart_strategy"]
 

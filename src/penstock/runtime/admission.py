@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.core.config import Configuration
+from penstock.core.config.own_settings import check_own_settings, check_source_settings
 from penstock.core.job import JobPlan
-from penstock.core.own_settings import check_own_settings, check_source_settings
 
 __all__ = ["MAX_BYTES", "MAX_RECORDS", "TARGET_MS", "Admission", "SourceLimit", "admission", "read_by"]
 

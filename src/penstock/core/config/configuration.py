@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
-from penstock.core.config_options import ConfigOption
+from penstock.core.config.option import ConfigOption
 from penstock.core.errors import ConfigurationError
 from penstock.core.time import parse_duration_ms
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.core.compat import accept
-from penstock.core.config import Configuration
+from penstock.core.config.configuration import Configuration
+from penstock.core.config.known_settings import with_newest_names
 from penstock.core.errors import ConfigurationError
-from penstock.core.known_settings import with_newest_names
 from penstock.core.time import Span, whole_ms
 
 __all__ = ["AUTO_UIDS", "AUTO_WATERMARK_INTERVAL", "OBJECT_REUSE", "ExecutionConfig", "global_job_parameters"]

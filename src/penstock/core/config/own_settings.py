@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from penstock.core.config import Configuration
+from penstock.core.config.configuration import Configuration
 from penstock.core.errors import ConfigurationError
 from penstock.core.time import parse_duration_ms
 

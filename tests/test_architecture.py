@@ -24,7 +24,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "state": frozenset({"core", "runtime", "savepoint"}),
     "spark": frozenset({"core", "connectors", "plan", "runtime", "savepoint"}),
     "testing": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "api"}),
-    "cli": frozenset({"api"}),
+    "cli": frozenset({"core", "api"}),
     "launch": frozenset({"core", "graph", "connectors", "api", "plan", "runtime", "savepoint", "spark", "testing"}),
     "demo": FACADES,  # a user's program that ships with the package
     "_version": frozenset(),

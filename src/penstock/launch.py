@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
@@ -12,25 +11,49 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from penstock.core.attendant import attend, dismiss
-from penstock.core.checkpointing import CheckpointingMode
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.compat import warn_about_settings, warn_once
 from penstock.core.config import Configuration
-from penstock.core.config.execution_config import (
+from penstock.core.config.base import base_configuration
+from penstock.core.config.known_settings import with_newest_names
+from penstock.core.config.options.accepted import CHECKPOINT_MODE
+from penstock.core.config.options.checkpoints import (
+    ACCEPT_CHANGED,
+    CHECKPOINT_DIR,
+    CHECKPOINT_INTERVAL,
+    SAVEPOINT_PATH,
+)
+from penstock.core.config.options.job import (
     AUTO_UIDS,
     AUTO_WATERMARK_INTERVAL,
+    CHAINING,
+    HEAVY_KEYS,
+    HOST,
+    JOB_PARAMETERS,
+    LATE_RECORDS,
     OBJECT_REUSE,
-    global_job_parameters,
+    PER_RECORD_WATERMARKS,
+    PLAN_ONLY,
+    POISON,
+    RUNTIME_MODE,
+    WATERMARK_RECORDS,
 )
-from penstock.core.config.known_settings import with_newest_names
-from penstock.core.config.own_settings import check_own_settings, check_source_settings
+from penstock.core.config.options.tuning import (
+    CHUNK_RECORDS,
+    SORT_BUDGET,
+    SOURCE_BUFFER,
+    SOURCE_CANCEL_TIMEOUT,
+    STATE_BUDGET,
+    STATE_PAGE,
+)
+from penstock.core.config.table import check_settings, check_source_settings
 from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.guarantees import Guarantee
 from penstock.core.job import JobPlan, RuntimeSettings
-from penstock.core.poison import PoisonPolicy, poison_policy
-from penstock.core.recovery import ACCEPT_CHANGED, SAVEPOINT_PATH, Recovery
+from penstock.core.poison import poison_policy
+from penstock.core.recovery import Recovery
 from penstock.core.specs import SourceSpec
 from penstock.core.starting_job import StartingJob
 from penstock.core.types import TypeInformation
@@ -38,7 +61,6 @@ from penstock.graph.plan_json import plan_json
 from penstock.graph.planned import PlannedGraphs
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
-from penstock.plan.guarantees import MODE as CHECKPOINT_MODE
 from penstock.plan.guarantees import guarantee_lines, guarantees_text
 from penstock.runtime.dependencies import dependencies_at_hand
 
@@ -46,8 +68,6 @@ if TYPE_CHECKING:
     from penstock.savepoint.folder import Savepoint
 
 __all__ = [
-    "CONF_VARIABLE",
-    "PLAN_ONLY",
     "WATCHERS",
     "PlannedOnly",
     "append_to_table",
@@ -68,20 +88,10 @@ __all__ = [
     "try_spark",
 ]
 
-CONF_VARIABLE = "PENSTOCK_CONF"
-"""Settings of the command line, as JSON; stronger than the configuration file, weaker than the program (P3)."""
-
-PLAN_ONLY = "penstock.plan-only"
-"""Set by `penstock plan`: the program is left at its first `execute()`."""
-
 _LOG = logging.getLogger("penstock.job")
 
 WATCHERS: list[Callable[[JobClient, JobPlan], None]] = []
 """Told of every job that starts in this process; the command line shows its progress so."""
-
-CHECKPOINT_DIR = "execution.checkpointing.dir"
-RUNTIME_MODE = "execution.runtime-mode"
-MODES = ("STREAMING", "BATCH", "AUTOMATIC")
 
 
 class PlannedOnly(BaseException):
@@ -96,35 +106,6 @@ class PlannedOnly(BaseException):
         return self.graphs.render(form, which)
 
 
-def base_configuration() -> Configuration:
-    """What an environment starts from: the configuration file, then the command line."""
-    conf = Configuration()
-    path = os.environ.get("PENSTOCK_CONF_FILE")
-    if path:
-        conf.add_all(Configuration(_read_file(path)))
-    conf.add_all(Configuration(json.loads(os.environ.get(CONF_VARIABLE, "{}"))))
-    return conf
-
-
-def _read_file(path: str) -> dict[str, Any]:
-    """A flat JSON file, or `key: value` lines."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except OSError as error:
-        raise ConfigurationError(f"The configuration file {path} cannot be read: {error}") from error
-    if text.lstrip().startswith("{"):
-        try:
-            return dict(json.loads(text))
-        except ValueError as error:
-            raise ConfigurationError(f"The configuration file {path} is not JSON: {error}") from None
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    bad = next((line for line in lines if ":" not in line), None)
-    if bad is not None:
-        raise ConfigurationError(f"The configuration file {path} has a line that is not 'key: value': {bad.strip()!r}")
-    return {key.strip(): value.strip() for key, value in (line.split(":", 1) for line in lines)}
-
-
 def default_parallelism() -> int:
     """As many subtasks as this process may use cores."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -132,12 +113,12 @@ def default_parallelism() -> int:
 
 def choose_host(graph: StreamGraph, conf: Configuration) -> str:
     """All sources bounded and nothing durable asked for: the bounded host; else the streaming host (P10)."""
-    check_own_settings(conf)
+    check_settings(conf)
     conf = with_newest_names(conf)
-    asked = conf.get_string("penstock.host", "auto")
+    asked = conf.get(HOST)
     if asked != "auto":
         return asked
-    durable = conf.contains_key(CHECKPOINT_DIR) or conf.contains_key("execution.checkpointing.interval")
+    durable = conf.contains_key(CHECKPOINT_DIR.key) or conf.contains_key(CHECKPOINT_INTERVAL.key)
     durable = durable or bool(Recovery.of(conf).savepoint)
     return "bounded" if is_batch(graph, conf) or (_bounded(graph) and not durable) else "streaming"
 
@@ -148,9 +129,7 @@ def _bounded(graph: StreamGraph) -> bool:
 
 def is_batch(graph: StreamGraph, conf: Configuration) -> bool:
     """Whether the job runs in BATCH mode (P5): asked for, or AUTOMATIC and all sources are bounded."""
-    mode = conf.get_string(RUNTIME_MODE, "STREAMING").upper()
-    if mode not in MODES:
-        raise ConfigurationError(f"{RUNTIME_MODE} must be one of {', '.join(MODES)}, got {mode!r}")
+    mode = conf.get(RUNTIME_MODE)
     if mode == "BATCH" and not _bounded(graph):
         names = ", ".join(
             f"'{n.name}'" for n in graph.nodes if isinstance(n.spec, SourceSpec) and not n.spec.source.bounded
@@ -163,64 +142,49 @@ def plan_options(
     conf: Configuration, host: str, parallelism: int, max_parallelism: int, batch: bool = False
 ) -> PlanOptions:
     """The part of the settings that plans depend on."""
-    # BATCH goes key group by key group: little of its state is in use at a time, and a page is hardly written twice
-    memory = (48 if batch else 256) << 20
-    check_own_settings(conf)
+    check_settings(conf)
     conf = with_newest_names(conf)
     dependencies = PythonDependencies.of(conf)
     settings = RuntimeSettings(
         batch_mode=batch,
-        chunk_records=conf.get_integer("penstock.chunk.records", 8192),
-        watermark_records=conf.get_integer("penstock.watermark.records", 1024),
-        periodic_watermarks=conf.get_duration_ms(AUTO_WATERMARK_INTERVAL, 200) > 0 and not batch,
-        per_record_watermarks=conf.get_boolean("penstock.watermark.per-record", False),
-        object_reuse=conf.get_boolean(OBJECT_REUSE, False),
-        page_bytes=conf.get_integer("penstock.state.page-bytes", (96 if batch else 12) << 10),
-        state_budget_bytes=conf.get_integer("penstock.state.budget-bytes", memory),
-        sort_budget_bytes=conf.get_integer("penstock.sort.budget-bytes", memory),
-        source_buffer_records=conf.get_integer("penstock.source.buffer-records", 65_536),
-        source_cancel_timeout_ms=conf.get_integer("penstock.source.cancel-timeout-ms", 5_000),
-        job_parameters={**conf.to_dict(), **global_job_parameters(conf)},
+        chunk_records=conf.get(CHUNK_RECORDS),
+        watermark_records=conf.get(WATERMARK_RECORDS),
+        periodic_watermarks=conf.get(AUTO_WATERMARK_INTERVAL) > 0 and not batch,
+        per_record_watermarks=conf.get(PER_RECORD_WATERMARKS),
+        object_reuse=conf.get(OBJECT_REUSE),
+        page_bytes=conf.get(STATE_PAGE, STATE_PAGE.default_in(batch)),
+        state_budget_bytes=conf.get(STATE_BUDGET, STATE_BUDGET.default_in(batch)),
+        sort_budget_bytes=conf.get(SORT_BUDGET, SORT_BUDGET.default_in(batch)),
+        source_buffer_records=conf.get(SOURCE_BUFFER),
+        source_cancel_timeout_ms=conf.get(SOURCE_CANCEL_TIMEOUT),
+        job_parameters={**conf.to_dict(), **conf.get(JOB_PARAMETERS)},
         shipped_paths=dependencies.shipped_paths,
         in_archive_folder=bool(dependencies.archives),
-        heavy_keys=conf.get_integer("penstock.metrics.heavy-keys", 0),
-        poison=_poison(conf),
-        count_late=conf.get_boolean("penstock.metrics.late-records", False),
-        accept_changed_program=conf.get_boolean(ACCEPT_CHANGED, False),
+        heavy_keys=conf.get(HEAVY_KEYS),
+        poison=poison_policy(conf.get(POISON)),
+        count_late=conf.get(LATE_RECORDS),
+        accept_changed_program=conf.get(ACCEPT_CHANGED),
     )
-    chaining = conf.get_boolean("pipeline.operator-chaining.enabled", True)
-    auto_uids = conf.get_boolean(AUTO_UIDS, True)
+    chaining = conf.get(CHAINING)
+    auto_uids = conf.get(AUTO_UIDS)
     asked = _asked_guarantee(conf)
     return PlanOptions(parallelism, max_parallelism, chaining, host == "bounded", settings, auto_uids, asked)
 
 
 def local_options(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> PlanOptions:
     """What a program's settings mean to the local host when a test drives it batch by batch."""
-    check_own_settings(conf)
+    check_settings(conf)
     return plan_options(conf, "local", parallelism, max_parallelism, is_batch(graph, conf))
 
 
 def _asked_guarantee(conf: Configuration) -> Guarantee | None:
     """What the mode of checkpoints asks for, if it was set; its default asks for nothing (F7)."""
-    mode = conf.get_string(CHECKPOINT_MODE, "")
-    if not mode:
-        return None
-    if mode.upper() not in CheckpointingMode.__members__:
-        names = ", ".join(CheckpointingMode.__members__)
-        raise ConfigurationError(f"{CHECKPOINT_MODE} must be one of {names}, got {mode!r}")
-    return Guarantee[mode.upper()]
-
-
-def _poison(conf: Configuration) -> PoisonPolicy:
-    try:
-        return poison_policy(conf.get_string("penstock.poison", "fail"))
-    except ValueError as error:
-        raise ConfigurationError(f"penstock.poison {error}") from None
+    return Guarantee[conf.get(CHECKPOINT_MODE)] if conf.contains_key(CHECKPOINT_MODE.key) else None
 
 
 def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parallelism: int) -> JobClient:
     """Plan the program, pick the host, start."""
-    if conf.get_boolean(PLAN_ONLY, False):
+    if conf.get(PLAN_ONLY):
         raise PlannedOnly(planned(graph, conf, parallelism, max_parallelism))
     warn_about_settings(conf)
     conf = with_newest_names(conf)
@@ -228,7 +192,7 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
     options = plan_options(conf, host, parallelism, max_parallelism, is_batch(graph, conf))
     if options.settings.batch_mode and host == "streaming":
         raise ConfigurationError(
-            f"{RUNTIME_MODE} BATCH runs on the bounded host: do not set penstock.host to streaming"
+            f"{RUNTIME_MODE.key} BATCH runs on the bounded host: do not set {HOST.key} to streaming"
         )
     plan = compile_job(graph, options)
     check_source_settings(conf, [vertex.uid for vertex in plan.sources])
@@ -253,7 +217,7 @@ def _start_listed(plan: JobPlan, conf: Configuration, host: str) -> JobClient:
         starting.failed()
         dismiss(starting)
         raise
-    checkpoint = conf.get_string(CHECKPOINT_DIR, "") if host == "streaming" else ""
+    checkpoint = conf.get(CHECKPOINT_DIR) if host == "streaming" else ""
     if attendant is not None and checkpoint:
         attendant.settle(checkpoint)
     starting.become(client)
@@ -263,8 +227,8 @@ def _start_listed(plan: JobPlan, conf: Configuration, host: str) -> JobClient:
 def _start(plan: JobPlan, conf: Configuration, host: str, job_id: str) -> JobClient:
     if host == "bounded" and Recovery.of(conf).savepoint:
         raise ConfigurationError(
-            f"{SAVEPOINT_PATH} starts a job from a savepoint, which the bounded host cannot: it keeps no state. "
-            "Do not set penstock.host to bounded, nor run in BATCH mode"
+            f"{SAVEPOINT_PATH.key} starts a job from a savepoint, which the bounded host cannot: it keeps no state. "
+            f"Do not set {HOST.key} to bounded, nor run in BATCH mode"
         )
     from penstock.spark.jvm import begin_jvm
 
@@ -330,7 +294,7 @@ def try_spark() -> str:
 
     clock = SystemClock()
     began_ms = clock.now_ms()
-    env = StreamExecutionEnvironment(base_configuration().set_string("penstock.host", "bounded")).set_parallelism(2)
+    env = StreamExecutionEnvironment(base_configuration().set_string(HOST.key, "bounded")).set_parallelism(2)
     squares = env.from_sequence(1, 3).key_by(lambda n: n % 2).map(lambda n: n * n).execute_and_collect()
     assert sorted(squares) == [1, 4, 9], "the job gave a wrong result"
     took_s = (clock.now_ms() - began_ms) / 1000

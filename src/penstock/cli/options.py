@@ -10,6 +10,11 @@ from typing import Any
 
 import click
 
+from penstock.core.config.options.checkpoints import CHECKPOINT_DIR
+from penstock.core.config.options.job import HOST, PARALLELISM
+from penstock.core.config.options.spark import SPARK_MASTER
+from penstock.core.config.variables import CONF
+
 __all__ = ["PASS_ON", "given", "job_options", "settings"]
 
 PASS_ON = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
@@ -55,10 +60,10 @@ def given(
 ) -> dict[str, str]:
     """Settings that were said on the command line; options of their own are stronger than --conf."""
     said = {
-        "parallelism.default": str(parallelism) if parallelism else None,
-        "spark.master": master,
-        "execution.checkpointing.dir": checkpoint,
-        "penstock.host": host,
+        PARALLELISM.key: str(parallelism) if parallelism else None,
+        SPARK_MASTER.key: master,
+        CHECKPOINT_DIR.key: checkpoint,
+        HOST.key: host,
     }
     return {**conf, **{key: value for key, value in said.items() if value is not None}}
 
@@ -66,13 +71,11 @@ def given(
 @contextmanager
 def settings(said: dict[str, str]) -> Iterator[None]:
     """Hand settings to the program through its environment."""
-    from penstock.launch import CONF_VARIABLE
-
-    before = os.environ.get(CONF_VARIABLE)
-    os.environ[CONF_VARIABLE] = json.dumps({**json.loads(before or "{}"), **said})
+    before = os.environ.get(CONF.name)
+    os.environ[CONF.name] = json.dumps({**json.loads(before or "{}"), **said})
     try:
         yield
     finally:
-        os.environ.pop(CONF_VARIABLE)
+        os.environ.pop(CONF.name)
         if before is not None:
-            os.environ[CONF_VARIABLE] = before
+            os.environ[CONF.name] = before

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.core.client import JobClient
+from penstock.core.config.variables import STATE_DIR
 from penstock.core.mailbox import Mailbox, Request
 from penstock.core.running_jobs import (
     MAILBOXES,
@@ -80,7 +81,7 @@ def attend(
     except OSError as error:
         warnings.warn(
             f"The job cannot be listed, so `penstock list` and `penstock cancel` will not find it: {error}. "
-            "PENSTOCK_STATE_DIR names another folder",
+            f"{STATE_DIR.name} names another folder",
             RuntimeWarning,
             stacklevel=2,
         )

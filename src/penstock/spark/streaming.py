@@ -22,10 +22,11 @@ from penstock.core.checkpointed import checkpointed_function
 from penstock.core.client import JobClient, JobExecutionResult, JobStatus
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
+from penstock.core.config.options.checkpoints import CHECKPOINT_DIR, SAVEPOINT_DIR
 from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError, SavepointError, SparkDiedError
 from penstock.core.futures import CompletableFuture
 from penstock.core.job import JobPlan
-from penstock.core.recovery import SAVEPOINT_DIR, Recovery
+from penstock.core.recovery import Recovery
 from penstock.core.restart import RestartStrategy, restart_strategy
 from penstock.core.scratch import scratch_folder
 from penstock.runtime.admission import admission, read_by
@@ -118,7 +119,7 @@ class StreamingJob(JobClient):
         self._thread = JobThread(self._supervise, f"penstock-{self._id}")
 
     def _checkpoint_location(self) -> str:
-        given = self._conf.get_string("execution.checkpointing.dir", "")
+        given = self._conf.get(CHECKPOINT_DIR)
         return given or os.path.join(self._scratch, "checkpoint")
 
     # -- supervision ------------------------------------------------------------------------------
@@ -391,7 +392,7 @@ class StreamingJob(JobClient):
         chosen = directory or self._recovery.directory
         if not chosen:
             raise SavepointError(
-                f"No directory is given for a savepoint of '{self._plan.name}': pass one, or set {SAVEPOINT_DIR}"
+                f"No directory is given for a savepoint of '{self._plan.name}': pass one, or set {SAVEPOINT_DIR.key}"
             )
         if self._status.is_globally_terminal_state():
             raise SavepointError(f"The job '{self._plan.name}' has ended ({self._status.name}): no savepoint is taken")

@@ -13,6 +13,7 @@ import click
 from penstock.core.config.options.checkpoints import CHECKPOINT_DIR
 from penstock.core.config.options.job import HOST, PARALLELISM
 from penstock.core.config.options.spark import SPARK_MASTER
+from penstock.core.config.table import ALL_OPTIONS
 from penstock.core.config.variables import CONF
 
 __all__ = ["PASS_ON", "given", "job_options", "settings"]
@@ -26,6 +27,11 @@ def _setting(_: click.Context, __: click.Parameter, values: Sequence[str]) -> di
     if bad:
         raise click.BadParameter(f"{bad[0]!r} is not of the form key=value")
     return {key.strip(): text for key, _, text in (value.partition("=") for value in values)}
+
+
+def _names(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """Completions: settings that do something, each up to its value."""
+    return [f"{key}=" for key, option in ALL_OPTIONS.items() if not option.no_effect and key.startswith(typed)]
 
 
 def job_options(command: Any) -> Any:
@@ -43,7 +49,14 @@ def job_options(command: Any) -> Any:
             type=click.Path(),
             help="Where progress is kept; a job started again goes on there.",
         ),
-        click.option("--conf", multiple=True, metavar="KEY=VALUE", callback=_setting, help="A setting; repeatable."),
+        click.option(
+            "--conf",
+            multiple=True,
+            metavar="KEY=VALUE",
+            callback=_setting,
+            shell_complete=_names,
+            help="A setting; repeatable. penstock config lists them.",
+        ),
         click.option(
             "--host",
             type=click.Choice(["local", "bounded", "streaming"]),

@@ -25,6 +25,7 @@ __all__ = [
     "forget_warnings",
     "warn_about_settings",
     "warn_once",
+    "why_without_effect",
 ]
 
 _MICRO_BATCH = "a micro-batch is a checkpoint"
@@ -156,6 +157,15 @@ def warn_about_settings(conf: Configuration) -> None:
     for key, value in sorted(with_newest_names(conf).to_dict().items()):
         if newest_name(key) == key:
             _warn_about(key, value, _as_given(key, given))
+
+
+def why_without_effect(key: str) -> str:
+    """Why a setting of Flink that Penstock does not honour does nothing; `key` is its newest name.
+
+    >>> why_without_effect("rest.port")
+    "it is about Flink's own processes; Spark's are set with spark.*"
+    """
+    return next((why for pattern, why in NO_EFFECT.items() if fnmatchcase(key, pattern)), _NO_USE)
 
 
 def _as_given(key: str, given: Mapping[str, str]) -> str:

@@ -23,13 +23,18 @@ class Values(Generic[T_co]):
     """The values that a setting takes: how they are read from text, and how a refusal and a table name them.
 
     `expected` completes the sentence "KEY must be …". `read` raises ValueError or ConfigurationError for other texts.
-    `shown` writes a default as a configuration file may have it.
+    `written` gives a value as a configuration file may have it, `shown` as people read it.
     """
 
     kind: type
     expected: str
     read: Callable[[str], T_co] = field(repr=False)
-    shown: Callable[[Any], str] = field(default=str, repr=False)
+    written: Callable[[Any], str] = field(default=str, repr=False)
+    shown: Callable[[Any], str] | None = field(default=None, repr=False)
+
+    def show(self, value: object) -> str:
+        """A value for a table."""
+        return (self.shown or self.written)(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +93,11 @@ class ConfigOption(Generic[T_co]):
 
     @property
     def shown_default(self) -> str:
-        """The default for people: a value as it may be written, or words where it depends; empty if there is none."""
+        """The default for people, or words where it depends; empty if there is none."""
         if self.default_text or self.default is None or self.values is None:
             return self.default_text
-        plain = self.values.shown(self.default)
-        return plain if self.batch_default is None else f"{plain}; BATCH: {self.values.shown(self.batch_default)}"
+        plain = self.values.show(self.default)
+        return plain if self.batch_default is None else f"{plain}; BATCH: {self.values.show(self.batch_default)}"
 
 
 class ConfigOptions:

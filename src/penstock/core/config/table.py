@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from penstock.core.config.configuration import Configuration
-from penstock.core.config.known_settings import flink_settings, newest_name, with_newest_names
+from penstock.core.config.known_settings import flink_settings, nearest_known, newest_name, with_newest_names
 from penstock.core.config.option import ConfigOption
 from penstock.core.config.options.accepted import ACCEPTED_OPTIONS
 from penstock.core.config.options.checkpoints import CHECKPOINT_OPTIONS
@@ -16,6 +16,7 @@ from penstock.core.config.options.restarts import RESTART_OPTIONS
 from penstock.core.config.options.spark import SPARK_OPTIONS
 from penstock.core.config.options.tuning import TUNING_OPTIONS
 from penstock.core.config.options.workers import WORKER_OPTIONS
+from penstock.core.config.variables import ALL_VARIABLES
 from penstock.core.errors import ConfigurationError
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "check_source_settings",
     "find_option",
     "is_own",
+    "nearest_names",
     "older_names",
     "source_of",
 ]
@@ -95,6 +97,18 @@ def check_settings(conf: Configuration) -> None:
                 raise _unknown(key)
         elif not option.no_effect and not key.startswith("spark."):
             option.read(value, key)
+
+
+def nearest_names(key: str) -> list[str]:
+    """Up to three names of settings that a misspelt name may have meant, the nearest first.
+
+    >>> nearest_names("penstock.posion"), nearest_names("colour")
+    (['penstock.poison'], [])
+    """
+    known = [name for name, option in ALL_OPTIONS.items() if not option.internal]
+    near = get_close_matches(key, [*known, *(variable.name for variable in ALL_VARIABLES)], 3, 0.8)
+    theirs = nearest_known(key)
+    return near or ([theirs] if theirs else [])
 
 
 def _unknown(key: str) -> ConfigurationError:

@@ -43,10 +43,10 @@ def whole(least: int) -> Values[int]:
 def size(least: int = 1) -> Values[int]:
     """Numbers of bytes.
 
-    >>> size().shown(256 << 20)
-    '268435456 (256 MiB)'
+    >>> size().written(256 << 20), size().show(256 << 20), size().show(1000)
+    ('268435456', '256 MiB', '1000')
     """
-    return Values(int, whole(least).expected, whole(least).read, _shown_size)
+    return Values(int, whole(least).expected, whole(least).read, shown=_shown_size)
 
 
 def number(least: float, most: float | None = None) -> Values[float]:
@@ -58,7 +58,7 @@ def number(least: float, most: float | None = None) -> Values[float]:
 def duration_ms() -> Values[int]:
     """Spans of time; read in milliseconds.
 
-    >>> duration_ms().read("10 s"), duration_ms().shown(90_000), duration_ms().shown(60_000)
+    >>> duration_ms().read("10 s"), duration_ms().written(90_000), duration_ms().written(60_000)
     (10000, '90 s', '1 min')
     """
     return Values(int, "a duration like '10 s', '1 min' or '500 ms'", parse_duration_ms, _shown_span)
@@ -122,8 +122,8 @@ def _path(text: str) -> str:
 
 
 def _shown_size(size: int) -> str:
-    unit = next((f" ({size // unit} {name})" for unit, name in _SIZES if size and size % unit == 0), "")
-    return f"{size}{unit}"
+    found = (f"{size // unit} {name}" for unit, name in _SIZES if size and size % unit == 0)
+    return next(found, str(size))
 
 
 def _shown_span(span_ms: int) -> str:

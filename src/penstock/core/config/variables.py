@@ -15,6 +15,11 @@ class Variable:
     name: str
     description: str
 
+    @property
+    def summary(self) -> str:
+        """The first sentence of the description."""
+        return self.description.partition(". ")[0].removesuffix(".")
+
     def get(self) -> str:
         """Its value now; empty if it is not set."""
         return os.environ.get(self.name, "")

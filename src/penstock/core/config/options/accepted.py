@@ -58,7 +58,7 @@ def _timeout(given: str) -> int:
 
 BUFFER_TIMEOUT: ConfigOption[int] = _accepted(
     "execution.buffer-timeout.interval",
-    Values(int, f"{duration_ms().expected}, or -1", _timeout, duration_ms().shown),
+    Values(int, f"{duration_ms().expected}, or -1", _timeout, duration_ms().written),
     100,
     "chunks are sent when they are full and at the end of a micro-batch",
 )

@@ -162,8 +162,8 @@ def warn_about_settings(conf: Configuration) -> None:
 def why_without_effect(key: str) -> str:
     """Why a setting of Flink that Penstock does not honour does nothing; `key` is its newest name.
 
-    >>> why_without_effect("rest.port")
-    "it is about Flink's own processes; Spark's are set with spark.*"
+    >>> why_without_effect("pipeline.force-kryo")
+    'records are pickled; there are no JVM serializers'
     """
     return next((why for pattern, why in NO_EFFECT.items() if fnmatchcase(key, pattern)), _NO_USE)
 

@@ -25,7 +25,6 @@ __all__ = [
     "check_settings",
     "check_source_settings",
     "find_option",
-    "is_own",
     "nearest_names",
     "older_names",
     "source_of",
@@ -49,11 +48,6 @@ ALL_OPTIONS: dict[str, ConfigOption[Any]] = {
 
 OWN_OPTIONS = {key: option for key, option in sorted(ALL_OPTIONS.items()) if key.startswith(_PREFIX)}
 """The settings that Penstock has and Flink and Spark do not."""
-
-
-def is_own(key: str) -> bool:
-    """Whether a name can only be a setting of Penstock's own, known or not."""
-    return key.startswith(_PREFIX)
 
 
 def find_option(key: str) -> ConfigOption[Any] | None:
@@ -93,7 +87,7 @@ def check_settings(conf: Configuration) -> None:
     for key, value in sorted(with_newest_names(conf).to_dict().items()):
         option = find_option(key) if newest_name(key) == key else None
         if option is None:
-            if is_own(key):
+            if key.startswith(_PREFIX):
                 raise _unknown(key)
         elif not option.no_effect and not key.startswith("spark."):
             option.read(value, key)

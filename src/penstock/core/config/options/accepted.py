@@ -5,9 +5,9 @@ Each says why. A job that sets one is warned once, unless the value asks for wha
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
-from penstock.core.config.option import EVERYWHERE, ConfigOption, Values
+from penstock.core.config.option import ConfigOption, Values
 from penstock.core.config.values import chosen, duration_ms, flag, listed, setting, text
 
 __all__ = [
@@ -38,6 +38,9 @@ __all__ = [
     "UNALIGNED_FORCED",
 ]
 
+T = TypeVar("T")
+D = TypeVar("D")
+
 _MICRO_BATCH = "a micro-batch is a checkpoint"
 _KRYO = "records are pickled; there are no JVM serializers"
 _NO_JAVA = "there is no user code on the JVM; a jar goes to spark.jars"
@@ -46,9 +49,11 @@ _BETWEEN = "a job is stopped between two batches"
 _ANY = Values(int, "a whole number", int)
 
 
-def _accepted(key: str, values: Values[Any], default: Any, why: str, asks_nothing: str | None = None) -> Any:
-    """A setting that does nothing; the description says so, the reason follows where it is shown."""
-    return setting(key, values, default, f"No effect: {why}.", EVERYWHERE, no_effect=why, asks_nothing=asks_nothing)
+def _accepted(
+    key: str, values: Values[T], default: D, why: str, asks_nothing: str | None = None
+) -> ConfigOption[T | D]:
+    """A setting that does nothing, and why."""
+    return setting(key, values, default, f"No effect: {why}.", no_effect=why, asks_nothing=asks_nothing)
 
 
 def _timeout(given: str) -> int:
@@ -56,121 +61,115 @@ def _timeout(given: str) -> int:
     return -1 if given == "-1" else duration_ms().read(given)
 
 
-BUFFER_TIMEOUT: ConfigOption[int] = _accepted(
+BUFFER_TIMEOUT = _accepted(
     "execution.buffer-timeout.interval",
     Values(int, f"{duration_ms().expected}, or -1", _timeout, duration_ms().written),
     100,
     "chunks are sent when they are full and at the end of a micro-batch",
 )
-ALIGNED_TIMEOUT: ConfigOption[int] = _accepted(
+ALIGNED_TIMEOUT = _accepted(
     "execution.checkpointing.aligned-checkpoint-timeout",
     duration_ms(),
     0,
     f"{_MICRO_BATCH}: there are no barriers to align",
 )
-RETENTION: ConfigOption[str] = _accepted(
+RETENTION = _accepted(
     "execution.checkpointing.externalized-checkpoint-retention",
     chosen(("DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION", "NO_EXTERNALIZED_CHECKPOINTS")),
     "NO_EXTERNALIZED_CHECKPOINTS",
     "a checkpoint folder is the user's: it is always kept, and removed by nobody but the user",
     "RETAIN_ON_CANCELLATION",
 )
-INCREMENTAL: ConfigOption[bool] = _accepted(
+INCREMENTAL = _accepted(
     "execution.checkpointing.incremental", flag(), True, "checkpoints are always incremental", "true"
 )
-MAX_CONCURRENT: ConfigOption[int] = _accepted(
+MAX_CONCURRENT = _accepted(
     "execution.checkpointing.max-concurrent-checkpoints",
     _ANY,
     1,
     f"{_MICRO_BATCH}, and they run one after the other",
     "1",
 )
-MIN_PAUSE: ConfigOption[int] = _accepted(
+MIN_PAUSE = _accepted(
     "execution.checkpointing.min-pause", duration_ms(), 0, f"{_MICRO_BATCH}: it costs no time of its own", "0"
 )
-CHECKPOINT_MODE: ConfigOption[str] = _accepted(
+CHECKPOINT_MODE = _accepted(
     "execution.checkpointing.mode",
     chosen(("EXACTLY_ONCE", "AT_LEAST_ONCE")),
     "EXACTLY_ONCE",
     "AT_LEAST_ONCE is met by the exactly-once that every checkpoint gives",
     "EXACTLY_ONCE",
 )
-SNAPSHOT_COMPRESSION: ConfigOption[bool] = _accepted(
+SNAPSHOT_COMPRESSION = _accepted(
     "execution.checkpointing.snapshot-compression",
     flag(),
     False,
     "the state store's files have a compression of their own",
     "false",
 )
-CHECKPOINT_TIMEOUT: ConfigOption[int] = _accepted(
+CHECKPOINT_TIMEOUT = _accepted(
     "execution.checkpointing.timeout", duration_ms(), 600_000, f"{_MICRO_BATCH}: it takes as long as the batch"
 )
-TOLERABLE_FAILURES: ConfigOption[int] = _accepted(
+TOLERABLE_FAILURES = _accepted(
     "execution.checkpointing.tolerable-failed-checkpoints",
     _ANY,
     0,
     f"{_MICRO_BATCH}: a failed one is replayed as the restart strategy says",
     "0",
 )
-UNALIGNED: ConfigOption[bool] = _accepted(
-    "execution.checkpointing.unaligned.enabled", flag(), False, _BARRIERS, "false"
-)
-UNALIGNED_FORCED: ConfigOption[bool] = _accepted(
-    "execution.checkpointing.unaligned.forced", flag(), False, _BARRIERS, "false"
-)
-LATENCY_INTERVAL: ConfigOption[int] = _accepted(
+UNALIGNED = _accepted("execution.checkpointing.unaligned.enabled", flag(), False, _BARRIERS, "false")
+UNALIGNED_FORCED = _accepted("execution.checkpointing.unaligned.forced", flag(), False, _BARRIERS, "false")
+LATENCY_INTERVAL = _accepted(
     "metrics.latency.interval",
     duration_ms(),
     0,
     "latency is the time of a batch, which JobExecutionResult.metrics has",
     "0",
 )
-CLASSPATHS: ConfigOption[str] = _accepted("pipeline.classpaths", listed(";"), "", _NO_JAVA)
-JARS: ConfigOption[str] = _accepted("pipeline.jars", listed(";"), "", _NO_JAVA)
-CLOSURE_CLEANER: ConfigOption[str] = _accepted(
+CLASSPATHS = _accepted("pipeline.classpaths", listed(";"), "", _NO_JAVA)
+JARS = _accepted("pipeline.jars", listed(";"), "", _NO_JAVA)
+CLOSURE_CLEANER = _accepted(
     "pipeline.closure-cleaner-level", text(), "RECURSIVE", "functions are pickled by value with what they use"
 )
-FORCE_AVRO: ConfigOption[bool] = _accepted("pipeline.force-avro", flag(), False, _KRYO, "false")
-FORCE_KRYO: ConfigOption[bool] = _accepted("pipeline.force-kryo", flag(), False, _KRYO, "false")
-GENERIC_TYPES: ConfigOption[bool] = _accepted("pipeline.generic-types", flag(), True, _KRYO, "true")
-CHAIN_DIFFERENT_MAXIMA: ConfigOption[bool] = _accepted(
+FORCE_AVRO = _accepted("pipeline.force-avro", flag(), False, _KRYO, "false")
+FORCE_KRYO = _accepted("pipeline.force-kryo", flag(), False, _KRYO, "false")
+GENERIC_TYPES = _accepted("pipeline.generic-types", flag(), True, _KRYO, "true")
+CHAIN_DIFFERENT_MAXIMA = _accepted(
     "pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
     flag(),
     True,
     "the maximum parallelism is the job's, so operators never differ in it",
 )
-STATE_BACKEND: ConfigOption[str] = _accepted(
+STATE_BACKEND = _accepted(
     "state.backend.type",
     text(),
     "rocksdb",
     "there is one backend: a cache in memory before Spark's RocksDB store",
     "rocksdb",
 )
-CHANGELOG: ConfigOption[bool | None] = _accepted(
-    "state.changelog.enabled", flag(), None, "the state store writes changelogs already", "true"
-)
-CANCELLATION_INTERVAL: ConfigOption[int] = _accepted("task.cancellation.interval", duration_ms(), 30_000, _BETWEEN)
-CANCELLATION_TIMEOUT: ConfigOption[int] = _accepted("task.cancellation.timeout", duration_ms(), 180_000, _BETWEEN)
+CHANGELOG = _accepted("state.changelog.enabled", flag(), None, "the state store writes changelogs already", "true")
+CANCELLATION_INTERVAL = _accepted("task.cancellation.interval", duration_ms(), 30_000, _BETWEEN)
+CANCELLATION_TIMEOUT = _accepted("task.cancellation.timeout", duration_ms(), 180_000, _BETWEEN)
 
 # settings that no method of PyFlink reads or writes
-_CREATE_SUBDIR: ConfigOption[bool | None] = _accepted(
+_CREATE_SUBDIR = _accepted(
     "execution.checkpointing.create-subdir", flag(), None, "the folder of the checkpoint is the job's own"
 )
-_NUM_RETAINED: ConfigOption[int] = _accepted(
+_NUM_RETAINED = _accepted(
     "execution.checkpointing.num-retained",
     _ANY,
     1,
     "spark.sql.streaming.minBatchesToRetain says how many batches are kept",
     "1",
 )
-_STORAGE: ConfigOption[str] = _accepted(
+_STORAGE = _accepted(
     "execution.checkpointing.storage",
     text(),
     "filesystem",
     "checkpoints are files: execution.checkpointing.dir says where",
     "filesystem",
 )
-_CLAIM_MODE: ConfigOption[str] = _accepted(
+_CLAIM_MODE = _accepted(
     "execution.state-recovery.claim-mode",
     text(),
     "NO_CLAIM",

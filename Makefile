@@ -17,7 +17,7 @@ WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 # The jobs that between them run every engine path; the others repeat them at other sizes.
 QUICK_JOBS := runtime,patterns,window-runtime,windows,interval-join,failed-logins,word-count,start-up,files
 
-.PHONY: help demo test check kill soak bench bench-quick differential cep-parity pyflink-tests memory back-pressure docs pictures setup java postgres mariadb lint types fast format rules parity lock lock-docs clean
+.PHONY: help demo test check kill soak bench bench-quick differential cep-parity pyflink-tests memory back-pressure docs pictures setup java postgres mariadb lint types fast format rules parity settings lock lock-docs clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -106,6 +106,9 @@ rules: setup ## regenerate docs/rules.md
 
 parity: setup ## regenerate docs/parity.md
 	@$(PY) -m scripts.parity
+
+settings: setup ## rewrite the guide's tables of settings
+	@$(PY) -m scripts.settings
 
 lock: ## pin anew what pyproject.toml allows
 	@scripts/lock.sh requirements-dev.lock

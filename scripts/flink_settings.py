@@ -1,4 +1,4 @@
-"""Write the names of Flink's settings, newest and older, to src/penstock/core/flink_settings.txt.
+"""Write the names of Flink's settings, newest and older, to src/penstock/core/config/flink_settings.txt.
 
 Run in PyFlink's own environment, with a Java, the output sent to that file: `python scripts/flink_settings.py`. The
 options are read out of the installed jars by reflection: each line is a setting's name, followed by the deprecated

@@ -324,7 +324,7 @@ def _names_of(setting: str) -> str:
 def _honoured() -> str:
     """Flink's settings that mean here what they mean there, with the older names they are taken under."""
     from penstock.core.compat import HONOURED
-    from penstock.core.known_settings import flink_settings
+    from penstock.core.config.known_settings import flink_settings
 
     rows = [f"| `{n}` | {', '.join(f'`{old}`' for old in flink_settings()[n])} |" for n in sorted(HONOURED)]
     intro = (

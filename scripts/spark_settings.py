@@ -1,4 +1,4 @@
-"""Write the names of Spark's settings to src/penstock/core/spark_settings.txt.
+"""Write the names of Spark's settings to src/penstock/core/config/spark_settings.txt.
 
 Run in the project's environment, with a Java, the output sent to that file: `python -m scripts.spark_settings`. Most
 names come from Spark's own registry, which fills when its configuration objects are loaded; the others, which Spark

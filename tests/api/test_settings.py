@@ -19,8 +19,8 @@ from penstock.common import (
     WatermarkStrategy,
 )
 from penstock.core.compat import NO_EFFECT, CompatibilityWarning, forget_warnings, warn_about_settings, warn_once
+from penstock.core.config.options.job import JOB_PARAMETERS
 from penstock.core.errors import ConfigurationError, ProgramError
-from penstock.core.execution_config import global_job_parameters
 from penstock.datastream import (
     CheckpointingMode,
     EmbeddedRocksDBStateBackend,
@@ -127,9 +127,9 @@ def test_global_job_parameters_reach_functions() -> None:
 def test_global_job_parameters_may_come_from_a_file() -> None:
     """P6, P9"""
     key = "pipeline.global-job-parameters"
-    assert global_job_parameters(Configuration({key: "a:1, b:x:y"})) == {"a": "1", "b": "x:y"}
+    assert Configuration({key: "a:1, b:x:y"}).get(JOB_PARAMETERS) == {"a": "1", "b": "x:y"}
     with pytest.raises(ConfigurationError, match=r"must be of the form key:value,key:value, got 'a'"):
-        global_job_parameters(Configuration({key: "a"}))
+        Configuration({key: "a"}).get(JOB_PARAMETERS)
 
 
 def test_uids_may_be_demanded() -> None:

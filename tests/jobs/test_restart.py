@@ -115,13 +115,23 @@ def test_defaults_are_flinks_where_a_strategy_is_named() -> None:
 @pytest.mark.parametrize(
     ("kind", "key", "value", "message"),
     [
-        ("fixed-delay", "attempts", "-1", "fixed-delay.attempts must be at least 0, got -1"),
+        ("fixed-delay", "attempts", "-1", "fixed-delay.attempts must be a whole number of at least 0, got '-1'"),
         ("fixed-delay", "delay", "soon", "must be a duration like '10 s', '1 min' or '500 ms', got 'soon'"),
-        ("failure-rate", "max-failures-per-interval", "0", "max-failures-per-interval must be at least 1, got 0"),
-        ("exponential-delay", "backoff-multiplier", "0.5", "backoff-multiplier must be between 1.0 and inf, got 0.5"),
-        ("exponential-delay", "jitter-factor", "2", "jitter-factor must be between 0.0 and 1.0, got 2.0"),
+        (
+            "failure-rate",
+            "max-failures-per-interval",
+            "0",
+            "must be a whole number of at least 1, got '0'",
+        ),
+        (
+            "exponential-delay",
+            "backoff-multiplier",
+            "0.5",
+            "multiplier must be a number of at least 1.0, got '0.5'",
+        ),
+        ("exponential-delay", "jitter-factor", "2", "jitter-factor must be a number between 0.0 and 1.0, got '2'"),
         ("exponential-delay", "initial-backoff", "2 min", "at most max-backoff, got 120000 ms of 60000 ms"),
-        ("exponential-delay", "attempts-before-reset-backoff", "0", "attempts-before-reset-backoff must be at least 1"),
+        ("exponential-delay", "attempts-before-reset-backoff", "0", "must be infinite or a whole number of at least 1"),
         ("sometimes", "x", "1", "must be none, fixed-delay, failure-rate or exponential-delay, got 'sometimes'"),
     ],
 )

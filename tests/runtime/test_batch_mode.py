@@ -210,5 +210,5 @@ def test_which_mode_and_host_run_a_job() -> None:
     assert choose_host(graph(False), automatic) == "streaming"
     with pytest.raises(ProgramError, match="BATCH mode needs bounded sources, but 'Source: numbers' never ends"):
         choose_host(graph(False), batch)
-    with pytest.raises(ConfigurationError, match="must be one of STREAMING, BATCH, AUTOMATIC, got 'FAST'"):
+    with pytest.raises(ConfigurationError, match="must be one of STREAMING, BATCH, AUTOMATIC, got 'fast'"):
         choose_host(graph(True), Configuration({"execution.runtime-mode": "fast"}))

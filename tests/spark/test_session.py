@@ -29,7 +29,7 @@ def test_the_quick_compiler_unless_something_else_is_said(
 
 def test_an_unknown_compiler_is_refused() -> None:
     """P9"""
-    with pytest.raises(ConfigurationError, match=r"jvm\.compiler is quick or full \(found 'c2'\)"):
+    with pytest.raises(ConfigurationError, match=r"jvm\.compiler must be one of quick, full, got 'c2'"):
         prepare_jvm(Configuration({"penstock.jvm.compiler": "c2"}))
 
 

@@ -10,6 +10,7 @@ from weakref import finalize
 from penstock.api.data_stream import DataStream
 from penstock.api.draft import Draft, Feed, upstream
 from penstock.connectors.cache import CacheSink, CacheSource, forget
+from penstock.core.config.options.tuning import CACHE_DIR
 from penstock.core.errors import ProgramError
 from penstock.core.scratch import scratch_folder
 from penstock.core.specs import OperatorSpec, SinkSpec, SourceSpec, TransformSpec
@@ -94,6 +95,6 @@ def cached(env: StreamExecutionEnvironment, feeds: tuple[Feed, ...]) -> CachedDa
             raise ProgramError(f"cache() needs a bounded stream, but source '{draft.name}' never ends")
     draft = env._draft("Cache", TransformSpec("map", _same), feeds)
     env._drafts.remove(draft)
-    cache = Cache(draft, env.get_configuration().get_string("penstock.cache.dir", "") or None)
+    cache = Cache(draft, env.get_configuration().get(CACHE_DIR) or None)
     env._caches.append(cache)
     return CachedDataStream(env, cache)

@@ -16,8 +16,8 @@ from penstock.api.wrap import (
     transform_spec,
 )
 from penstock.core.compat import warn_once
+from penstock.core.config.execution_config import ExecutionConfig
 from penstock.core.errors import ProgramError
-from penstock.core.execution_config import ExecutionConfig
 from penstock.core.functions import (
     FilterFunction,
     FlatMapFunction,

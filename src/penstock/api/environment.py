@@ -18,6 +18,7 @@ from penstock.connectors.formats.files import InputFormat
 from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
 from penstock.connectors.socket_source import SocketTextStreamFunction
 from penstock.core.config import Configuration
+from penstock.core.config.options.job import JOB_NAME
 from penstock.core.conform import conform
 from penstock.core.errors import ProgramError, RecordError
 from penstock.core.given import described
@@ -175,7 +176,7 @@ class StreamExecutionEnvironment(Settings):
         nodes, edges = freeze(d for d in self._drafts if not any(d is tabled for tabled in self._tabled))
         if clear:
             self._drafts = []
-        return StreamGraph(job_name or self._said.get_string("pipeline.name", "Penstock Job"), nodes, edges)
+        return StreamGraph(job_name or self._said.get(JOB_NAME), nodes, edges)
 
     def get_execution_plan(self) -> str:
         """The program as Flink's JSON: its operators, and how they are fed; runs nothing."""

@@ -11,6 +11,7 @@ from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
 from penstock.connectors.buckets import BucketAssigner
 from penstock.connectors.file_sink import FileSink, ParquetBulkWriters
+from penstock.core.config.options.tuning import TMP_DIR
 from penstock.core.conform import conform
 from penstock.core.errors import ProgramError
 from penstock.core.functions import MapFunction
@@ -54,7 +55,7 @@ def data_frame_of(stream: DataStream[Any], schema: TypeInformation | None, alone
 
 def _temporary_folder(env: StreamExecutionEnvironment) -> str:
     """A folder that goes with this process; on a cluster `penstock.tmp-dir` must name one that all machines share."""
-    parent = env.get_configuration().get_string("penstock.tmp-dir", "")
+    parent = env.get_configuration().get(TMP_DIR)
     folder = tempfile.mkdtemp(prefix="penstock-frame-", dir=parent or scratch_folder())
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from penstock.core.checkpointing import CheckpointConfig, CheckpointingMode
 from penstock.core.compat import accept, warn_once
-from penstock.core.config import Configuration
-from penstock.core.dependencies import ARCHIVES, EXECUTABLE, FILES, REQUIREMENTS, joined
+from penstock.core.config import ConfigOption, Configuration
+from penstock.core.config.execution_config import ExecutionConfig
+from penstock.core.config.known_settings import with_newest_names
+from penstock.core.config.options.accepted import (
+    BUFFER_TIMEOUT,
+    CHAIN_DIFFERENT_MAXIMA,
+    CHANGELOG,
+    CLASSPATHS,
+    JARS,
+)
+from penstock.core.config.options.checkpoints import CHECKPOINT_INTERVAL, SAVEPOINT_DIR
+from penstock.core.config.options.job import CHAINING, MAX_PARALLELISM, PARALLELISM, RUNTIME_MODE
+from penstock.core.config.options.workers import PYTHON_ARCHIVES, PYTHON_EXECUTABLE, PYTHON_FILES, PYTHON_REQUIREMENTS
+from penstock.core.dependencies import joined
 from penstock.core.errors import ProgramError
-from penstock.core.execution_config import ExecutionConfig
-from penstock.core.execution_mode import RUNTIME_MODE, RuntimeExecutionMode
-from penstock.core.known_settings import with_newest_names
-from penstock.core.recovery import SAVEPOINT_DIR
+from penstock.core.execution_mode import RuntimeExecutionMode
 from penstock.core.slots import SlotSharingGroup
 from penstock.core.state_backend import StateBackend
 from penstock.core.time import Span, whole_ms
 from penstock.jobs.restart_strategies import RestartStrategyConfiguration
 
 __all__ = ["Settings"]
-
-_BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
-_CHANGELOG = "state.changelog.enabled"
 
 
 class Settings:
@@ -51,10 +57,10 @@ class Settings:
 
     def set_parallelism(self, parallelism: int) -> Self:
         """Default for operators that say nothing."""
-        return self._set_positive("parallelism.default", parallelism)
+        return self._set_positive(PARALLELISM, parallelism)
 
     def get_parallelism(self) -> int:
-        return self._said.get_integer("parallelism.default", self.get_default_local_parallelism())
+        return self._said.get(PARALLELISM) or self.get_default_local_parallelism()
 
     def get_default_local_parallelism(self) -> int:
         """What holds where nobody says anything: the cores of this machine."""
@@ -71,15 +77,15 @@ class Settings:
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
         """Number of key groups; fixed for the life of a job's state."""
-        return self._set_positive("pipeline.max-parallelism", max_parallelism)
+        return self._set_positive(MAX_PARALLELISM, max_parallelism)
 
     def get_max_parallelism(self) -> int:
-        return self._said.get_integer("pipeline.max-parallelism", 128)
+        return self._said.get(MAX_PARALLELISM)
 
-    def _set_positive(self, key: str, value: int) -> Self:
+    def _set_positive(self, option: ConfigOption[Any], value: int) -> Self:
         if not isinstance(value, int) or value < 1:
-            raise ProgramError(f"{key} must be a whole number of at least 1, got {value!r}")
-        self._configuration.set_integer(key, value)
+            raise ProgramError(f"{option.key} must be a whole number of at least 1, got {value!r}")
+        self._configuration.set_integer(option.key, value)
         return self
 
     # -- semantics --------------------------------------------------------------------------------
@@ -88,27 +94,25 @@ class Settings:
         """Streaming or batch semantics (P5)."""
         if not isinstance(execution_mode, RuntimeExecutionMode):
             raise TypeError(f"set_runtime_mode() takes a RuntimeExecutionMode, got {type(execution_mode).__name__}")
-        self._configuration.set_string(RUNTIME_MODE, execution_mode.name)
+        self._configuration.set_string(RUNTIME_MODE.key, execution_mode.name)
         return self
 
     def disable_operator_chaining(self) -> Self:
-        self._configuration.set_boolean("pipeline.operator-chaining.enabled", False)
+        self._configuration.set_boolean(CHAINING.key, False)
         return self
 
     def is_chaining_enabled(self) -> bool:
-        return self._said.get_boolean("pipeline.operator-chaining.enabled", True)
+        return self._said.get(CHAINING)
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
-        key = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"
-        return self._said.get_boolean(key, True)
+        return self._said.get(CHAIN_DIFFERENT_MAXIMA)
 
     def set_buffer_timeout(self, timeout_millis: int | Span) -> Self:
-        accept(self._configuration, _BUFFER_TIMEOUT, str(whole_ms(timeout_millis)))
+        accept(self._configuration, BUFFER_TIMEOUT, str(whole_ms(timeout_millis)))
         return self
 
     def get_buffer_timeout(self) -> int:
-        text = self._said.get_string(_BUFFER_TIMEOUT, "100")
-        return -1 if text == "-1" else self._said.get_duration_ms(_BUFFER_TIMEOUT, 100)
+        return self._said.get(BUFFER_TIMEOUT)
 
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> Self:
         if not isinstance(slot_sharing_group, SlotSharingGroup):
@@ -126,7 +130,7 @@ class Settings:
 
     def enable_checkpointing(self, interval: int | Span, mode: CheckpointingMode | None = None) -> Self:
         """Ask for durability at least every `interval` ms. Every micro-batch is a checkpoint, so it is met (F2)."""
-        self._set_positive("execution.checkpointing.interval", whole_ms(interval))
+        self._set_positive(CHECKPOINT_INTERVAL, whole_ms(interval))
         if mode is not None:
             self.get_checkpoint_config().set_checkpointing_mode(mode)
         return self
@@ -147,21 +151,20 @@ class Settings:
         return self.get_checkpoint_config().is_force_unaligned_checkpoints()
 
     def enable_changelog_state_backend(self, enabled: bool) -> Self:
-        accept(self._configuration, _CHANGELOG, str(bool(enabled)).lower())
+        accept(self._configuration, CHANGELOG, str(bool(enabled)).lower())
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
         """None if nobody has said."""
-        said = self._said.contains_key(_CHANGELOG)
-        return self._said.get_boolean(_CHANGELOG, False) if said else None
+        return self._said.get(CHANGELOG)
 
     def set_default_savepoint_directory(self, directory: str) -> Self:
         """Where `JobClient.trigger_savepoint` makes its folders if it is given none."""
-        self._configuration.set_string(SAVEPOINT_DIR, directory)
+        self._configuration.set_string(SAVEPOINT_DIR.key, directory)
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
-        return self._said.get_string(SAVEPOINT_DIR, "") or None
+        return self._said.get(SAVEPOINT_DIR) or None
 
     def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> Self:
         """What happens after a failure (F3). PyFlink 1 has it; in PyFlink 2 the configuration says it."""
@@ -184,7 +187,7 @@ class Settings:
 
     def add_python_file(self, file_path: str) -> None:
         """A module, package, zip or folder that functions import; it is brought to every worker."""
-        joined(self._configuration, FILES, file_path)
+        joined(self._configuration, PYTHON_FILES, file_path)
 
     def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
         """Packages that functions import, as pip lists them; with a folder, installed from it alone."""
@@ -193,22 +196,23 @@ class Settings:
             if requirements_cache_dir is None
             else f"{requirements_file_path}#{requirements_cache_dir}"
         )
-        self._configuration.set_string(REQUIREMENTS, text)
+        self._configuration.set_string(PYTHON_REQUIREMENTS.key, text)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
         """An archive that is unpacked in every worker's working folder, under `target_dir` or its own name."""
-        joined(self._configuration, ARCHIVES, archive_path if target_dir is None else f"{archive_path}#{target_dir}")
+        item = archive_path if target_dir is None else f"{archive_path}#{target_dir}"
+        joined(self._configuration, PYTHON_ARCHIVES, item)
 
     def set_python_executable(self, python_exec: str) -> None:
         """The interpreter of the workers."""
-        self._configuration.set_string(EXECUTABLE, python_exec)
+        self._configuration.set_string(PYTHON_EXECUTABLE.key, python_exec)
 
     def add_jars(self, *jars_path: str) -> None:
-        self._add_list("pipeline.jars", jars_path)
+        self._add_list(JARS, jars_path)
 
     def add_classpaths(self, *classpaths: str) -> None:
-        self._add_list("pipeline.classpaths", classpaths)
+        self._add_list(CLASSPATHS, classpaths)
 
-    def _add_list(self, key: str, items: tuple[str, ...]) -> None:
-        before = Configuration.parse_list_value(self._said.get_string(key, ""))
-        accept(self._configuration, key, str([*before, *items]))
+    def _add_list(self, option: ConfigOption[str], items: tuple[str, ...]) -> None:
+        before = Configuration.parse_list_value(self._said.get(option))
+        accept(self._configuration, option, str([*before, *items]))

@@ -8,6 +8,7 @@ import click
 
 from penstock._version import __version__
 from penstock.cli.completion import completion
+from penstock.cli.config import config
 from penstock.cli.demo import demo
 from penstock.cli.doctor import doctor
 from penstock.cli.jobs import cancel, list_jobs
@@ -59,5 +60,5 @@ def main() -> None:
     """
 
 
-for command in (run, plan, list_jobs, stop, cancel, savepoint, state, new, demo, doctor, completion):
+for command in (run, plan, list_jobs, stop, cancel, savepoint, state, config, new, demo, doctor, completion):
     main.add_command(command)

@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 
 from penstock._version import __version__
+from penstock.core.config.variables import JVM_TRACE, STATE_DIR
 from penstock.core.errors import PenstockError
 from penstock.jobs.listing import jobs_folder
 
@@ -168,7 +169,7 @@ def listing() -> Iterator[Finding]:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        cure = "PENSTOCK_STATE_DIR names another folder; without one jobs run, but `penstock list` cannot see them"
+        cure = f"{STATE_DIR.name} names another folder; without one jobs run, but `penstock list` cannot see them"
         yield Finding("Job list", "warning", f"{folder}: {error.strerror}", cure)
         return
     yield Finding("Job list", "ok", str(folder))
@@ -205,7 +206,7 @@ def small_job() -> Iterator[Finding]:
     try:
         yield Finding("Spark", "ok", try_spark())
     except PenstockError as error:
-        yield Finding("Spark", "problem", str(error), "PENSTOCK_JVM_TRACE=1 shows what the JVM says")
+        yield Finding("Spark", "problem", str(error), f"{JVM_TRACE.name}=1 shows what the JVM says")
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (python, packages, java, memory, disk, listing, ports)

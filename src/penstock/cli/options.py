@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from penstock.core.config.options.checkpoints import CHECKPOINT_DIR
+from penstock.core.config.options.job import HOST, PARALLELISM
+from penstock.core.config.options.spark import SPARK_MASTER
+from penstock.core.config.table import ALL_OPTIONS
+from penstock.core.config.variables import CONF
+
 __all__ = ["PASS_ON", "given", "job_options", "settings"]
 
 PASS_ON = {"ignore_unknown_options": True, "help_option_names": ["-h", "--help"]}
@@ -46,6 +52,11 @@ class _Hosts(_Choice):
         """Called by the base class with the names given to it: none."""
 
 
+def _names(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """Completions: settings that do something, each up to its value."""
+    return [f"{key}=" for key, option in ALL_OPTIONS.items() if not option.no_effect and key.startswith(typed)]
+
+
 def job_options(command: Any) -> Any:
     """The job, its arguments, and the options that become settings."""
     options = (
@@ -61,7 +72,14 @@ def job_options(command: Any) -> Any:
             type=click.Path(),
             help="Where progress is kept; a job started again goes on there.",
         ),
-        click.option("--conf", multiple=True, metavar="KEY=VALUE", callback=_setting, help="A setting; repeatable."),
+        click.option(
+            "--conf",
+            multiple=True,
+            metavar="KEY=VALUE",
+            callback=_setting,
+            shell_complete=_names,
+            help="A setting; repeatable. penstock config lists them.",
+        ),
         click.option(
             "--host",
             type=_Hosts(),
@@ -78,10 +96,10 @@ def given(
 ) -> dict[str, str]:
     """Settings that were said on the command line; options of their own are stronger than --conf."""
     said = {
-        "parallelism.default": str(parallelism) if parallelism else None,
-        "spark.master": master,
-        "execution.checkpointing.dir": checkpoint,
-        "penstock.host": host,
+        PARALLELISM.key: str(parallelism) if parallelism else None,
+        SPARK_MASTER.key: master,
+        CHECKPOINT_DIR.key: checkpoint,
+        HOST.key: host,
     }
     return {**conf, **{key: value for key, value in said.items() if value is not None}}
 
@@ -89,13 +107,11 @@ def given(
 @contextmanager
 def settings(said: dict[str, str]) -> Iterator[None]:
     """Hand settings to the program through its environment."""
-    from penstock.launch import CONF_VARIABLE
-
-    before = os.environ.get(CONF_VARIABLE)
-    os.environ[CONF_VARIABLE] = json.dumps({**json.loads(before or "{}"), **said})
+    before = os.environ.get(CONF.name)
+    os.environ[CONF.name] = json.dumps({**json.loads(before or "{}"), **said})
     try:
         yield
     finally:
-        os.environ.pop(CONF_VARIABLE)
+        os.environ.pop(CONF.name)
         if before is not None:
-            os.environ[CONF_VARIABLE] = before
+            os.environ[CONF.name] = before

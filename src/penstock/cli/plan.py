@@ -10,6 +10,7 @@ import click
 from penstock.cli.options import PASS_ON, given, job_options, settings
 from penstock.cli.run import interruptible, run_job
 from penstock.cli.say import fail
+from penstock.core.config.options.job import PLAN_ONLY
 
 __all__ = ["plan"]
 
@@ -38,10 +39,10 @@ def plan(
       penstock plan job.py --graph job -o job.svg    a picture
       penstock plan job.py --format mermaid          for Markdown
     """
-    from penstock.launch import PLAN_ONLY, PlannedOnly
+    from penstock.launch import PlannedOnly
 
     form = form or _SUFFIXES.get(Path(output or "").suffix.lower(), "text")
-    with settings({**given(**options), PLAN_ONLY: "true"}), interruptible():
+    with settings({**given(**options), PLAN_ONLY.key: "true"}), interruptible():
         try:
             run_job(job, args)
         except PlannedOnly as planned:

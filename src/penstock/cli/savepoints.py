@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from penstock.cli.jobs import checkpoint_of, job_argument
+from penstock.core.config.options.checkpoints import ALLOW_UNCLAIMED, SAVEPOINT_PATH
 from penstock.jobs.savepoint_requests import SavepointRequest, Waits, ask_for_savepoint
 
 __all__ = ["savepoint", "start_options", "start_settings", "stop"]
@@ -24,8 +25,8 @@ def start_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def start_settings(from_savepoint: str | None, allow_unclaimed_state: bool) -> dict[str, str]:
     """The same as settings."""
     said = {
-        "execution.state-recovery.path": from_savepoint,
-        "execution.state-recovery.ignore-unclaimed-state": "true" if allow_unclaimed_state else None,
+        SAVEPOINT_PATH.key: from_savepoint,
+        ALLOW_UNCLAIMED.key: "true" if allow_unclaimed_state else None,
     }
     return {key: value for key, value in said.items() if value is not None}
 

@@ -9,15 +9,15 @@ from typing import NoReturn
 
 import click
 
-__all__ = ["FAILED", "INTERRUPTED", "fail", "suggestion", "table"]
+__all__ = ["FAILED", "INTERRUPTED", "WRONG_USE", "fail", "suggestion", "table"]
 
-FAILED, INTERRUPTED = 1, 130
+FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 
 
-def fail(message: str) -> NoReturn:
-    """End the command with a message; no stack trace."""
+def fail(message: str, code: int = FAILED) -> NoReturn:
+    """End the command with a message and an exit code; no stack trace."""
     click.echo(f"{click.style('Error:', fg='red')} {message}", err=True)
-    sys.exit(FAILED)
+    sys.exit(code)
 
 
 def suggestion(wanted: str, known: Iterable[str]) -> str:

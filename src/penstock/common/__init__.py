@@ -11,9 +11,9 @@ from penstock.connectors.formats.schemas import (
     SimpleStringSchema,
 )
 from penstock.core.config import Configuration
-from penstock.core.config_options import ConfigOption, ConfigOptions
+from penstock.core.config.execution_config import ExecutionConfig
+from penstock.core.config.option import ConfigOption, ConfigOptions
 from penstock.core.constants import InputDependencyConstraint
-from penstock.core.execution_config import ExecutionConfig
 from penstock.core.row import Row, RowKind
 from penstock.core.serializer import TypeSerializer
 from penstock.core.time import Duration, Instant, Time

@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.common.config_options`."""
 
-from penstock.core.config_options import ConfigOption, ConfigOptions
+from penstock.core.config.option import ConfigOption, ConfigOptions
 
 __all__ = ["ConfigOption", "ConfigOptions"]

@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.common.execution_config`."""
 
-from penstock.core.execution_config import ExecutionConfig
+from penstock.core.config.execution_config import ExecutionConfig
 
 __all__ = ["ExecutionConfig"]

@@ -7,10 +7,9 @@ from abc import ABC, abstractmethod
 
 from penstock.core.compat import warn_once
 from penstock.core.config import Configuration
+from penstock.core.config.options.checkpoints import CHECKPOINT_DIR
 
 __all__ = ["CheckpointStorage", "FileSystemCheckpointStorage", "JobManagerCheckpointStorage", "flink_path"]
-
-_DIR = "execution.checkpointing.dir"
 
 
 def flink_path(path: str) -> str:
@@ -63,7 +62,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
 
     def apply(self, conf: Configuration) -> None:
         if self._path is not None:
-            conf.set_string(_DIR, self._path)
+            conf.set_string(CHECKPOINT_DIR.key, self._path)
 
     def __str__(self) -> str:
         return f"JobManagerCheckpointStorage({self._path})"
@@ -107,7 +106,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         return 4096 if self._buffer == -1 else self._buffer
 
     def apply(self, conf: Configuration) -> None:
-        conf.set_string(_DIR, self._path)
+        conf.set_string(CHECKPOINT_DIR.key, self._path)
 
     def __str__(self) -> str:
         return f"FileSystemCheckpointStorage({self._path})"

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
 from penstock.core.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage
 from penstock.core.compat import accept
-from penstock.core.config import Configuration
+from penstock.core.config import ConfigOption, Configuration
+from penstock.core.config.known_settings import with_newest_names
+from penstock.core.config.options.accepted import (
+    ALIGNED_TIMEOUT,
+    CHECKPOINT_MODE,
+    CHECKPOINT_TIMEOUT,
+    MAX_CONCURRENT,
+    MIN_PAUSE,
+    RETENTION,
+    TOLERABLE_FAILURES,
+    UNALIGNED,
+    UNALIGNED_FORCED,
+)
+from penstock.core.config.options.checkpoints import CHECKPOINT_INTERVAL
 from penstock.core.errors import ConfigurationError
-from penstock.core.known_settings import with_newest_names
 from penstock.core.time import Duration, Span, duration_of, whole_ms
 
-__all__ = ["CHECKPOINT_DIR", "CheckpointConfig", "CheckpointingMode", "ExternalizedCheckpointRetention"]
+__all__ = ["CheckpointConfig", "CheckpointingMode", "ExternalizedCheckpointRetention"]
 
-CHECKPOINT_DIR = "execution.checkpointing.dir"
-_PREFIX = "execution.checkpointing."
 _UNLIMITED = 2_147_483_647
 
 
@@ -56,16 +67,17 @@ class CheckpointConfig:
 
     def get_checkpoint_interval(self) -> int:
         """Milliseconds; -1 if checkpoints are not asked for."""
-        return self._said.get_duration_ms(f"{_PREFIX}interval", -1)
+        interval_ms = self._said.get(CHECKPOINT_INTERVAL)
+        return -1 if interval_ms is None else interval_ms
 
     def set_checkpoint_interval(self, checkpoint_interval: int | Span) -> CheckpointConfig:
         """Ask for durability at least that often. Every micro-batch is a checkpoint, so it is met (F2)."""
         checkpoint_interval = whole_ms(checkpoint_interval)
         if not isinstance(checkpoint_interval, int) or checkpoint_interval < 1:
             raise ConfigurationError(
-                f"{_PREFIX}interval must be a whole number of at least 1, got {checkpoint_interval!r}"
+                f"{CHECKPOINT_INTERVAL.key} must be a whole number of at least 1, got {checkpoint_interval!r}"
             )
-        self._conf.set_integer(f"{_PREFIX}interval", checkpoint_interval)
+        self._conf.set_integer(CHECKPOINT_INTERVAL.key, checkpoint_interval)
         return self
 
     def set_checkpoint_storage(self, storage: CheckpointStorage) -> CheckpointConfig:
@@ -82,28 +94,28 @@ class CheckpointConfig:
     # -- settings without one ---------------------------------------------------------------------
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        return CheckpointingMode[self._said.get_string(f"{_PREFIX}mode", "EXACTLY_ONCE").upper()]
+        return CheckpointingMode[self._said.get(CHECKPOINT_MODE)]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
-        return self._accept("mode", checkpointing_mode.name)
+        return self._accept(CHECKPOINT_MODE, checkpointing_mode.name)
 
     def get_checkpoint_timeout(self) -> int:
-        return self._said.get_duration_ms(f"{_PREFIX}timeout", 600_000)
+        return self._said.get(CHECKPOINT_TIMEOUT)
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int | Span) -> CheckpointConfig:
-        return self._accept("timeout", str(whole_ms(checkpoint_timeout)))
+        return self._accept(CHECKPOINT_TIMEOUT, str(whole_ms(checkpoint_timeout)))
 
     def get_min_pause_between_checkpoints(self) -> int:
-        return self._said.get_duration_ms(f"{_PREFIX}min-pause", 0)
+        return self._said.get(MIN_PAUSE)
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int | Span) -> CheckpointConfig:
-        return self._accept("min-pause", str(whole_ms(min_pause_between_checkpoints)))
+        return self._accept(MIN_PAUSE, str(whole_ms(min_pause_between_checkpoints)))
 
     def get_max_concurrent_checkpoints(self) -> int:
-        return self._said.get_integer(f"{_PREFIX}max-concurrent-checkpoints", 1)
+        return self._said.get(MAX_CONCURRENT)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
-        return self._accept("max-concurrent-checkpoints", str(max_concurrent_checkpoints))
+        return self._accept(MAX_CONCURRENT, str(max_concurrent_checkpoints))
 
     def is_fail_on_checkpointing_errors(self) -> bool:
         return self.get_tolerable_checkpoint_failure_number() == 0
@@ -112,15 +124,15 @@ class CheckpointConfig:
         return self.set_tolerable_checkpoint_failure_number(0 if fail_on_checkpointing_errors else _UNLIMITED)
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
-        return self._said.get_integer(f"{_PREFIX}tolerable-failed-checkpoints", 0)
+        return self._said.get(TOLERABLE_FAILURES)
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> CheckpointConfig:
-        return self._accept("tolerable-failed-checkpoints", str(tolerable_checkpoint_failure_number))
+        return self._accept(TOLERABLE_FAILURES, str(tolerable_checkpoint_failure_number))
 
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        return self._accept("externalized-checkpoint-retention", retention_mode.name)
+        return self._accept(RETENTION, retention_mode.name)
 
     def is_externalized_checkpoints_enabled(self) -> bool:
         return (
@@ -129,23 +141,22 @@ class CheckpointConfig:
         )
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
-        name = self._said.get_string(f"{_PREFIX}externalized-checkpoint-retention", "NO_EXTERNALIZED_CHECKPOINTS")
-        return ExternalizedCheckpointRetention[name.upper()]
+        return ExternalizedCheckpointRetention[self._said.get(RETENTION)]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        return self._said.get_boolean(f"{_PREFIX}unaligned.enabled", False)
+        return self._said.get(UNALIGNED)
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
-        return self._accept("unaligned.enabled", str(bool(enabled)).lower())
+        return self._accept(UNALIGNED, str(bool(enabled)).lower())
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
         return self.enable_unaligned_checkpoints(False)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Span) -> CheckpointConfig:
-        return self._accept("aligned-checkpoint-timeout", str(duration_of(alignment_timeout)))
+        return self._accept(ALIGNED_TIMEOUT, str(duration_of(alignment_timeout)))
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
-        return Duration.of_millis(self._said.get_duration_ms(f"{_PREFIX}aligned-checkpoint-timeout", 0))
+        return Duration.of_millis(self._said.get(ALIGNED_TIMEOUT))
 
     def set_alignment_timeout(self, alignment_timeout: Span) -> CheckpointConfig:
         return self.set_aligned_checkpoint_timeout(alignment_timeout)
@@ -154,11 +165,11 @@ class CheckpointConfig:
         return self.get_aligned_checkpoint_timeout()
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> CheckpointConfig:
-        return self._accept("unaligned.forced", str(bool(force_unaligned_checkpoints)).lower())
+        return self._accept(UNALIGNED_FORCED, str(bool(force_unaligned_checkpoints)).lower())
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        return self._said.get_boolean(f"{_PREFIX}unaligned.forced", False)
+        return self._said.get(UNALIGNED_FORCED)
 
-    def _accept(self, key: str, value: str) -> CheckpointConfig:
-        accept(self._conf, f"{_PREFIX}{key}", value)
+    def _accept(self, option: ConfigOption[Any], value: str) -> CheckpointConfig:
+        accept(self._conf, option, value)
         return self

@@ -10,9 +10,12 @@ import sys
 import warnings
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from typing import Any
 
-from penstock.core.config import Configuration
-from penstock.core.known_settings import flink_settings, nearest_known, newest_name, outdated, with_newest_names
+from penstock.core.config import ConfigOption, Configuration
+from penstock.core.config.known_settings import flink_settings, nearest_known, newest_name, outdated, with_newest_names
+from penstock.core.config.options.accepted import ACCEPTED_OPTIONS
+from penstock.core.config.table import ALL_OPTIONS
 
 __all__ = [
     "HONOURED",
@@ -22,10 +25,10 @@ __all__ = [
     "forget_warnings",
     "warn_about_settings",
     "warn_once",
+    "why_without_effect",
 ]
 
 _MICRO_BATCH = "a micro-batch is a checkpoint"
-_KRYO = "records are pickled; there are no JVM serializers"
 _SLOTS = "Spark places tasks; a stage's subtasks run on any executor"
 _ROCKS = "state lives in Spark's RocksDB store; tune it with spark.sql.streaming.stateStore.rocksdb.*"
 _THREADS = "Spark chooses how files are copied"
@@ -39,66 +42,13 @@ _PROCESSES = "it is about Flink's own processes; Spark's are set with spark.*"
 _NO_USE = "it is a setting of Flink that Penstock has no use for"
 
 HONOURED = frozenset(
-    {
-        "execution.checkpointing.dir",
-        "execution.checkpointing.interval",
-        "execution.checkpointing.savepoint-dir",
-        "execution.runtime-mode",
-        "execution.state-recovery.ignore-unclaimed-state",
-        "execution.state-recovery.path",
-        "parallelism.default",
-        "pipeline.auto-generate-uids",
-        "pipeline.auto-watermark-interval",
-        "pipeline.global-job-parameters",
-        "pipeline.max-parallelism",
-        "pipeline.name",
-        "pipeline.object-reuse",
-        "pipeline.operator-chaining.enabled",
-        "python.archives",
-        "python.executable",
-        "python.files",
-        "python.requirements",
-        *(name for name in flink_settings() if name.startswith("restart-strategy.")),
-    }
+    key for key, option in ALL_OPTIONS.items() if not option.no_effect and not key.startswith(("penstock.", "spark."))
 )
 """Settings of Flink that mean here what they mean there, under their newest names; older names are taken too."""
 
 NO_EFFECT: dict[str, str] = {
-    # of the configuration
-    "execution.buffer-timeout.interval": "chunks are sent when they are full and at the end of a micro-batch",
-    "execution.checkpointing.aligned-checkpoint-timeout": f"{_MICRO_BATCH}: there are no barriers to align",
-    "execution.checkpointing.create-subdir": "the folder of the checkpoint is the job's own",
-    "execution.checkpointing.externalized-checkpoint-retention": (
-        "a checkpoint folder is the user's: it is always kept, and removed by nobody but the user"
-    ),
-    "execution.checkpointing.incremental": "checkpoints are always incremental",
-    "execution.checkpointing.max-concurrent-checkpoints": f"{_MICRO_BATCH}, and they run one after the other",
-    "execution.checkpointing.min-pause": f"{_MICRO_BATCH}: it costs no time of its own",
-    "execution.checkpointing.mode": "AT_LEAST_ONCE is met by the exactly-once that every checkpoint gives (F1)",
-    "execution.checkpointing.num-retained": "spark.sql.streaming.minBatchesToRetain says how many batches are kept",
-    "execution.checkpointing.snapshot-compression": "the state store's files have a compression of their own",
-    "execution.checkpointing.storage": "checkpoints are files: execution.checkpointing.dir says where",
-    "execution.checkpointing.timeout": f"{_MICRO_BATCH}: it takes as long as the batch",
-    "execution.checkpointing.tolerable-failed-checkpoints": (
-        f"{_MICRO_BATCH}: a failed one is replayed as the restart strategy says"
-    ),
-    "execution.checkpointing.unaligned.enabled": f"{_MICRO_BATCH}: there are no barriers to overtake",
-    "execution.checkpointing.unaligned.forced": f"{_MICRO_BATCH}: there are no barriers to overtake",
-    "execution.state-recovery.claim-mode": "a savepoint is never claimed: it is read and left as it is",
-    "metrics.latency.interval": "latency is the time of a batch, which JobExecutionResult.metrics has",
-    "pipeline.classpaths": "there is no user code on the JVM; a jar goes to spark.jars",
-    "pipeline.closure-cleaner-level": "functions are pickled by value with what they use",
-    "pipeline.force-avro": _KRYO,
-    "pipeline.force-kryo": _KRYO,
-    "pipeline.generic-types": _KRYO,
-    "pipeline.jars": "there is no user code on the JVM; a jar goes to spark.jars",
-    "pipeline.operator-chaining.chain-operators-with-different-max-parallelism": (
-        "the maximum parallelism is the job's, so operators never differ in it"
-    ),
-    "state.backend.type": "there is one backend: a cache in memory before Spark's RocksDB store",
-    "state.changelog.enabled": "the state store writes changelogs already",
-    "task.cancellation.interval": "a job is stopped between two batches",
-    "task.cancellation.timeout": "a job is stopped between two batches",
+    **{option.key: option.no_effect for option in ACCEPTED_OPTIONS},
+    # of the configuration, many at a time
     "cluster.*": _PROCESSES,
     "heartbeat.*": _PROCESSES,
     "high-availability*": _PROCESSES,
@@ -157,27 +107,6 @@ NO_EFFECT: dict[str, str] = {
 }
 """Setting -> why it does nothing. Keys of the configuration (`*`: all that begin so), and calls without a key."""
 
-_ANYWAY = {
-    "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
-    "execution.checkpointing.max-concurrent-checkpoints": "1",
-    "execution.checkpointing.min-pause": "0",
-    "execution.checkpointing.mode": "EXACTLY_ONCE",
-    "execution.checkpointing.snapshot-compression": "false",
-    "execution.checkpointing.tolerable-failed-checkpoints": "0",
-    "execution.checkpointing.unaligned.enabled": "false",
-    "execution.checkpointing.unaligned.forced": "false",
-    "metrics.latency.interval": "0",
-    "pipeline.force-avro": "false",
-    "pipeline.force-kryo": "false",
-    "pipeline.generic-types": "true",
-    "execution.checkpointing.incremental": "true",
-    "execution.checkpointing.num-retained": "1",
-    "execution.checkpointing.storage": "filesystem",
-    "state.backend.type": "rocksdb",
-    "state.changelog.enabled": "true",
-}
-"""Values that ask for what happens anyway: no reason to warn."""
-
 _warned: set[str] = set()
 
 
@@ -213,11 +142,11 @@ def _level_of_program() -> int:
     return level
 
 
-def accept(conf: Configuration, key: str, value: str) -> None:
+def accept(conf: Configuration, option: ConfigOption[Any], value: str) -> None:
     """Note a setting of the registry, and warn unless it asks for what happens anyway."""
-    conf.set_string(key, value)
-    if _ANYWAY.get(key) != value:
-        warn_once(key)
+    conf.set_string(option.key, value)
+    if option.asks_nothing != value:
+        warn_once(option.key)
 
 
 def warn_about_settings(conf: Configuration) -> None:
@@ -230,6 +159,15 @@ def warn_about_settings(conf: Configuration) -> None:
             _warn_about(key, value, _as_given(key, given))
 
 
+def why_without_effect(key: str) -> str:
+    """Why a setting of Flink that Penstock does not honour does nothing; `key` is its newest name.
+
+    >>> why_without_effect("pipeline.force-kryo")
+    'records are pickled; there are no JVM serializers'
+    """
+    return next((why for pattern, why in NO_EFFECT.items() if fnmatchcase(key, pattern)), _NO_USE)
+
+
 def _as_given(key: str, given: Mapping[str, str]) -> str:
     """The name under which a program gave a setting, with the newest one where it is another."""
     older = next((old for old in flink_settings().get(key, ()) if key not in given and old in given), None)
@@ -239,7 +177,7 @@ def _as_given(key: str, given: Mapping[str, str]) -> str:
 def _warn_about(key: str, value: str, name: str) -> None:
     setting = next((pattern for pattern in NO_EFFECT if fnmatchcase(key, pattern)), None)
     if setting is not None:
-        if _ANYWAY.get(key) != value:
+        if key not in ALL_OPTIONS or ALL_OPTIONS[key].asks_nothing != value:
             _say_once(f"{name if setting == key else setting} has no effect: {NO_EFFECT[setting]}")
     elif key in flink_settings():
         if key not in HONOURED:

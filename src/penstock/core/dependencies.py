@@ -7,19 +7,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from penstock.core.config import Configuration
+from penstock.core.config import ConfigOption, Configuration
+from penstock.core.config.options.workers import PYTHON_ARCHIVES, PYTHON_EXECUTABLE, PYTHON_FILES, PYTHON_REQUIREMENTS
 from penstock.core.errors import ConfigurationError
 
-__all__ = ["ARCHIVES", "EXECUTABLE", "FILES", "REQUIREMENTS", "Archive", "PythonDependencies", "joined"]
+__all__ = ["Archive", "PythonDependencies", "joined"]
 
-FILES, ARCHIVES = "python.files", "python.archives"
-REQUIREMENTS, EXECUTABLE = "python.requirements", "python.executable"
 _ARCHIVE_TYPES = (".zip", ".tar", ".tar.gz", ".tgz", ".jar")
 
 
-def joined(conf: Configuration, key: str, item: str) -> None:
+def joined(conf: Configuration, option: ConfigOption[str], item: str) -> None:
     """Add an item to a setting that is a list with commas."""
-    conf.set_string(key, ",".join(filter(None, (conf.get_string(key, ""), item))))
+    conf.set_string(option.key, ",".join(filter(None, (conf.get(option), item))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +46,19 @@ class PythonDependencies:
     @staticmethod
     def of(conf: Configuration) -> PythonDependencies:
         """Read and check the settings."""
-        requirements, _, cache = conf.get_string(REQUIREMENTS, "").partition("#")
-        archives = tuple(_archive(item) for item in _items(conf, ARCHIVES))
+        requirements, _, cache = conf.get(PYTHON_REQUIREMENTS).partition("#")
+        archives = tuple(_archive(item) for item in _items(conf, PYTHON_ARCHIVES))
         targets = [a.target for a in archives]
         if doubled := sorted({t for t in targets if targets.count(t) > 1}):
             raise ConfigurationError(
-                f"{ARCHIVES}: several archives would be unpacked in {doubled[0]!r}: name target_dir"
+                f"{PYTHON_ARCHIVES.key}: several archives would be unpacked in {doubled[0]!r}: name target_dir"
             )
         return PythonDependencies(
-            tuple(_existing(FILES, path) for path in _items(conf, FILES)),
+            tuple(_existing(PYTHON_FILES, path) for path in _items(conf, PYTHON_FILES)),
             archives,
-            _existing(REQUIREMENTS, requirements) if requirements else None,
-            _existing(REQUIREMENTS, cache) if cache else None,
-            conf.get_string(EXECUTABLE, "") or None,
+            _existing(PYTHON_REQUIREMENTS, requirements) if requirements else None,
+            _existing(PYTHON_REQUIREMENTS, cache) if cache else None,
+            conf.get(PYTHON_EXECUTABLE) or None,
         )
 
     @property
@@ -85,19 +84,19 @@ def shipped_name(path: str) -> str:
     return f"penstock-{blake2b(path.encode(), digest_size=6).hexdigest()}"
 
 
-def _items(conf: Configuration, key: str) -> Iterator[str]:
-    return (item.strip() for item in conf.get_string(key, "").split(",") if item.strip())
+def _items(conf: Configuration, option: ConfigOption[str]) -> Iterator[str]:
+    return (item.strip() for item in conf.get(option).split(",") if item.strip())
 
 
 def _archive(item: str) -> Archive:
     path, _, target = item.partition("#")
     if not path.endswith(_ARCHIVE_TYPES):
-        raise ConfigurationError(f"{ARCHIVES}: {path} is none of {', '.join(_ARCHIVE_TYPES)}")
-    return Archive(_existing(ARCHIVES, path), target or os.path.basename(path))
+        raise ConfigurationError(f"{PYTHON_ARCHIVES.key}: {path} is none of {', '.join(_ARCHIVE_TYPES)}")
+    return Archive(_existing(PYTHON_ARCHIVES, path), target or os.path.basename(path))
 
 
-def _existing(key: str, path: str) -> str:
+def _existing(option: ConfigOption[str], path: str) -> str:
     local = path.removeprefix("file://")
     if not os.path.exists(local):
-        raise ConfigurationError(f"{key}: there is no file {path}")
+        raise ConfigurationError(f"{option.key}: there is no file {path}")
     return os.path.abspath(local)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["RUNTIME_MODE", "RuntimeExecutionMode"]
-
-RUNTIME_MODE = "execution.runtime-mode"
+__all__ = ["RuntimeExecutionMode"]
 
 
 class RuntimeExecutionMode(Enum):

@@ -5,6 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from penstock.core.config.options.job import WATERMARK_RECORDS
+from penstock.core.config.options.tuning import (
+    CHUNK_RECORDS,
+    SORT_BUDGET,
+    SOURCE_BUFFER,
+    SOURCE_CANCEL_TIMEOUT,
+    STATE_BUDGET,
+    STATE_PAGE,
+)
 from penstock.core.marks import Mark
 from penstock.core.partition import Exchange
 from penstock.core.poison import FAIL, PoisonPolicy
@@ -88,18 +97,18 @@ class Vertex:
 class RuntimeSettings:
     """Settings that workers need."""
 
-    chunk_records: int = 8192
+    chunk_records: int = CHUNK_RECORDS.default
     chunk_bytes: int = 4 << 20
-    watermark_records: int = 1024
+    watermark_records: int = WATERMARK_RECORDS.default
     periodic_watermarks: bool = True
     per_record_watermarks: bool = False
     object_reuse: bool = False
     batch_mode: bool = False
-    page_bytes: int = 12 << 10
-    state_budget_bytes: int = 256 << 20
-    sort_budget_bytes: int = 256 << 20
-    source_buffer_records: int = 65_536
-    source_cancel_timeout_ms: int = 5_000
+    page_bytes: int = STATE_PAGE.default
+    state_budget_bytes: int = STATE_BUDGET.default
+    sort_budget_bytes: int = SORT_BUDGET.default
+    source_buffer_records: int = SOURCE_BUFFER.default
+    source_cancel_timeout_ms: int = SOURCE_CANCEL_TIMEOUT.default
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     heavy_keys: int = 0
     count_late: bool = False

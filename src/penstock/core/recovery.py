@@ -1,18 +1,14 @@
-"""Settings that say what a job starts from, and where its savepoints go."""
+"""What a job starts from, and where its savepoints go, as its settings say."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from penstock.core.config import Configuration
-from penstock.core.known_settings import with_newest_names
+from penstock.core.config.known_settings import with_newest_names
+from penstock.core.config.options.checkpoints import ALLOW_UNCLAIMED, SAVEPOINT_DIR, SAVEPOINT_PATH
 
-__all__ = ["ACCEPT_CHANGED", "ALLOW_UNCLAIMED", "SAVEPOINT_DIR", "SAVEPOINT_PATH", "Recovery"]
-
-ACCEPT_CHANGED = "penstock.state.accept-changed-program"
-SAVEPOINT_PATH = "execution.state-recovery.path"
-ALLOW_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
-SAVEPOINT_DIR = "execution.checkpointing.savepoint-dir"
+__all__ = ["Recovery"]
 
 
 class Recovery(NamedTuple):
@@ -30,8 +26,4 @@ class Recovery(NamedTuple):
     def of(conf: Configuration) -> Recovery:
         """As the settings say, under Flink's newest or older names."""
         said = with_newest_names(conf)
-        return Recovery(
-            said.get_string(SAVEPOINT_PATH, ""),
-            said.get_boolean(ALLOW_UNCLAIMED, False),
-            said.get_string(SAVEPOINT_DIR, ""),
-        )
+        return Recovery(said.get(SAVEPOINT_PATH), said.get(ALLOW_UNCLAIMED), said.get(SAVEPOINT_DIR))

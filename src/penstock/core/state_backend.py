@@ -9,8 +9,9 @@ from enum import Enum
 from penstock.core.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage, flink_path
 from penstock.core.compat import accept, warn_once
 from penstock.core.config import Configuration
+from penstock.core.config.options.accepted import INCREMENTAL, STATE_BACKEND
+from penstock.core.config.options.checkpoints import SAVEPOINT_DIR
 from penstock.core.errors import ConfigurationError
-from penstock.core.recovery import SAVEPOINT_DIR
 
 __all__ = [
     "EmbeddedRocksDBStateBackend",
@@ -22,8 +23,6 @@ __all__ = [
     "StateBackend",
 ]
 
-_TYPE = "state.backend.type"
-
 
 class StateBackend(ABC):
     """Base of backends."""
@@ -32,7 +31,7 @@ class StateBackend(ABC):
 
     def apply(self, conf: Configuration) -> None:
         """Write what this means into a configuration."""
-        accept(conf, _TYPE, self.name)
+        accept(conf, STATE_BACKEND, self.name)
 
     def __str__(self) -> str:
         return f"{type(self).__name__}()"
@@ -117,7 +116,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
     def apply(self, conf: Configuration) -> None:
         super().apply(conf)
         if self._incremental is not None:
-            accept(conf, "execution.checkpointing.incremental", str(self._incremental).lower())
+            accept(conf, INCREMENTAL, str(self._incremental).lower())
 
 
 # -- older names, which books use (X5) ----------------------------------------------------------------
@@ -220,4 +219,4 @@ def _apply_paths(
 ) -> None:
     storage.apply(conf)
     if savepoints is not None:
-        conf.set_string(SAVEPOINT_DIR, savepoints)
+        conf.set_string(SAVEPOINT_DIR.key, savepoints)

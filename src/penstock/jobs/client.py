@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from penstock.core.config.options.checkpoints import CHECKPOINT_DIR
+from penstock.core.config.options.job import HOST
 from penstock.core.errors import SavepointError
 from penstock.jobs.futures import CompletableFuture
 
@@ -181,7 +183,7 @@ class JobClient(ABC):
         """
         raise SavepointError(
             "This job takes no savepoints: only jobs on the streaming host do. Set a checkpoint folder "
-            "(execution.checkpointing.dir), or penstock.host to streaming"
+            f"({CHECKPOINT_DIR.key}), or {HOST.key} to streaming"
         )
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:

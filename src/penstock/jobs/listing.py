@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from urllib.parse import urlparse
 
+from penstock.core.config.variables import STATE_DIR
 from penstock.core.errors import JobNotFoundError
 from penstock.core.processes import runs
 from penstock.core.whole_files import write_whole
@@ -79,7 +80,7 @@ class RunningJob:
 
 def jobs_folder() -> Path:
     """Where the jobs of this user are listed: `PENSTOCK_STATE_DIR`, else under the user's state directory."""
-    given = os.environ.get("PENSTOCK_STATE_DIR")
+    given = STATE_DIR.get()
     if given:
         return Path(given) / "jobs"
     state = os.environ.get("XDG_STATE_HOME")

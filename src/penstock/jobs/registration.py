@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from penstock.core.config.variables import STATE_DIR
 from penstock.core.processes import process_mark
 from penstock.jobs.client import JobClient
 from penstock.jobs.control_channel import LocalChannel, Request
@@ -84,7 +85,7 @@ def register(
     except OSError as error:
         warnings.warn(
             f"The job cannot be listed, so `penstock list` and `penstock cancel` will not find it: {error}. "
-            "PENSTOCK_STATE_DIR names another folder",
+            f"{STATE_DIR.name} names another folder",
             RuntimeWarning,
             stacklevel=2,
         )

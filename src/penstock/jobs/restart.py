@@ -7,8 +7,23 @@ from collections import deque
 from hashlib import blake2b
 
 from penstock.core.config import Configuration
+from penstock.core.config.known_settings import with_newest_names
+from penstock.core.config.options.restarts import (
+    EXPONENTIAL_ATTEMPTS,
+    EXPONENTIAL_INITIAL,
+    EXPONENTIAL_JITTER,
+    EXPONENTIAL_MAX,
+    EXPONENTIAL_MULTIPLIER,
+    EXPONENTIAL_RESET,
+    FIXED_ATTEMPTS,
+    FIXED_ATTEMPTS_UNASKED,
+    FIXED_DELAY,
+    RATE_DELAY,
+    RATE_FAILURES,
+    RATE_INTERVAL,
+    RESTART_TYPE,
+)
 from penstock.core.errors import ConfigurationError
-from penstock.core.known_settings import with_newest_names
 
 __all__ = ["ExponentialDelay", "FailureRate", "FixedDelay", "NoRestart", "RestartStrategy", "restart_strategy"]
 
@@ -102,76 +117,36 @@ class ExponentialDelay(RestartStrategy):
         return min(self._max_ms, max(0, round(backoff_ms * (1 + self._jitter * fraction))))
 
 
-_FIXED, _RATE, _EXPONENTIAL = (
-    f"restart-strategy.{kind}." for kind in ("fixed-delay", "failure-rate", "exponential-delay")
-)
-
-
 def restart_strategy(conf: Configuration, seed: str = "") -> RestartStrategy:
     """The restart strategy that the settings name, under Flink's names. `seed` is the job's name.
 
     Without a setting it restarts three times: losing an executor may end Spark's query.
     """
     conf = with_newest_names(conf)
-    kind = conf.get_string("restart-strategy.type", "").lower()
-    if kind in ("none", "off", "disable"):
+    kind = conf.get(RESTART_TYPE)
+    if kind == "none":
         return NoRestart()
-    if kind in ("", "fixed-delay", "fixeddelay"):
-        return _fixed(conf, attempts=1 if kind else 3)
-    if kind in ("failure-rate", "failurerate"):
-        return _rate(conf)
-    if kind in ("exponential-delay", "exponentialdelay"):
+    if kind == "failure-rate":
+        return FailureRate(conf.get(RATE_FAILURES), conf.get(RATE_INTERVAL), conf.get(RATE_DELAY))
+    if kind == "exponential-delay":
         return _exponential(conf, seed)
-    raise ConfigurationError(
-        f"restart-strategy.type must be none, fixed-delay, failure-rate or exponential-delay, got {kind!r}"
-    )
-
-
-def _fixed(conf: Configuration, attempts: int) -> FixedDelay:
-    return FixedDelay(
-        _whole(conf, f"{_FIXED}attempts", attempts, 0),
-        conf.get_duration_ms(f"{_FIXED}delay", 1000),
-    )
-
-
-def _rate(conf: Configuration) -> FailureRate:
-    return FailureRate(
-        _whole(conf, f"{_RATE}max-failures-per-interval", 1, 1),
-        conf.get_duration_ms(f"{_RATE}failure-rate-interval", 60_000),
-        conf.get_duration_ms(f"{_RATE}delay", 1000),
-    )
+    attempts = FIXED_ATTEMPTS.default if kind else FIXED_ATTEMPTS_UNASKED
+    return FixedDelay(conf.get(FIXED_ATTEMPTS, attempts), conf.get(FIXED_DELAY))
 
 
 def _exponential(conf: Configuration, seed: str) -> ExponentialDelay:
-    initial_ms = conf.get_duration_ms(f"{_EXPONENTIAL}initial-backoff", 1000)
-    max_ms = conf.get_duration_ms(f"{_EXPONENTIAL}max-backoff", 60_000)
+    initial_ms, max_ms = conf.get(EXPONENTIAL_INITIAL), conf.get(EXPONENTIAL_MAX)
     if not 1 <= initial_ms <= max_ms:
         raise ConfigurationError(
-            f"{_EXPONENTIAL}initial-backoff must be at least 1 ms and at most max-backoff, got {initial_ms} ms "
+            f"{EXPONENTIAL_INITIAL.key} must be at least 1 ms and at most max-backoff, got {initial_ms} ms "
             f"of {max_ms} ms"
         )
-    attempts = f"{_EXPONENTIAL}attempts-before-reset-backoff"
-    infinite = conf.get_string(attempts, "infinite") == "infinite"
     return ExponentialDelay(
         initial_ms,
         max_ms,
-        _factor(conf, f"{_EXPONENTIAL}backoff-multiplier", 1.5, 1.0, float("inf")),
-        conf.get_duration_ms(f"{_EXPONENTIAL}reset-backoff-threshold", 3_600_000),
-        _factor(conf, f"{_EXPONENTIAL}jitter-factor", 0.1, 0.0, 1.0),
-        None if infinite else _whole(conf, attempts, 0, 1),
+        conf.get(EXPONENTIAL_MULTIPLIER),
+        conf.get(EXPONENTIAL_RESET),
+        conf.get(EXPONENTIAL_JITTER),
+        conf.get(EXPONENTIAL_ATTEMPTS),
         seed,
     )
-
-
-def _whole(conf: Configuration, key: str, default: int, least: int) -> int:
-    value = conf.get_integer(key, default)
-    if value < least:
-        raise ConfigurationError(f"{key} must be at least {least}, got {value}")
-    return value
-
-
-def _factor(conf: Configuration, key: str, default: float, least: float, most: float) -> float:
-    value = conf.get_float(key, default)
-    if not least <= value <= most:
-        raise ConfigurationError(f"{key} must be between {least} and {most}, got {value}")
-    return value

@@ -6,6 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import timedelta
 
+from penstock.core.config.options.restarts import (
+    EXPONENTIAL_INITIAL,
+    EXPONENTIAL_JITTER,
+    EXPONENTIAL_MAX,
+    EXPONENTIAL_MULTIPLIER,
+    EXPONENTIAL_RESET,
+    FIXED_ATTEMPTS,
+    FIXED_DELAY,
+    RATE_DELAY,
+    RATE_FAILURES,
+    RATE_INTERVAL,
+    RESTART_TYPE,
+)
+
 __all__ = ["RestartStrategies", "RestartStrategyConfiguration"]
 
 
@@ -55,7 +69,7 @@ class RestartStrategies:
 
         @property
         def settings(self) -> Mapping[str, str]:
-            return {"restart-strategy.type": "none"}
+            return {RESTART_TYPE.key: "none"}
 
         def get_description(self) -> str:
             return "No restarts."
@@ -95,9 +109,9 @@ class RestartStrategies:
         @property
         def settings(self) -> Mapping[str, str]:
             return {
-                "restart-strategy.type": "fixed-delay",
-                "restart-strategy.fixed-delay.attempts": str(self._attempts),
-                "restart-strategy.fixed-delay.delay": _text(self._delay),
+                RESTART_TYPE.key: "fixed-delay",
+                FIXED_ATTEMPTS.key: str(self._attempts),
+                FIXED_DELAY.key: _text(self._delay),
             }
 
         def get_description(self) -> str:
@@ -131,10 +145,10 @@ class RestartStrategies:
         @property
         def settings(self) -> Mapping[str, str]:
             return {
-                "restart-strategy.type": "failure-rate",
-                "restart-strategy.failure-rate.max-failures-per-interval": str(self._rate),
-                "restart-strategy.failure-rate.failure-rate-interval": _text(self._interval),
-                "restart-strategy.failure-rate.delay": _text(self._delay),
+                RESTART_TYPE.key: "failure-rate",
+                RATE_FAILURES.key: str(self._rate),
+                RATE_INTERVAL.key: _text(self._interval),
+                RATE_DELAY.key: _text(self._delay),
             }
 
         def get_description(self) -> str:
@@ -158,14 +172,13 @@ class RestartStrategies:
 
         @property
         def settings(self) -> Mapping[str, str]:
-            prefix = "restart-strategy.exponential-delay."
             return {
-                "restart-strategy.type": "exponential-delay",
-                f"{prefix}initial-backoff": _text(self._initial),
-                f"{prefix}max-backoff": _text(self._max),
-                f"{prefix}backoff-multiplier": str(self._multiplier),
-                f"{prefix}reset-backoff-threshold": _text(self._reset),
-                f"{prefix}jitter-factor": str(self._jitter),
+                RESTART_TYPE.key: "exponential-delay",
+                EXPONENTIAL_INITIAL.key: _text(self._initial),
+                EXPONENTIAL_MAX.key: _text(self._max),
+                EXPONENTIAL_MULTIPLIER.key: str(self._multiplier),
+                EXPONENTIAL_RESET.key: _text(self._reset),
+                EXPONENTIAL_JITTER.key: str(self._jitter),
             }
 
         def get_description(self) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from penstock.core.checkpointing import CHECKPOINT_DIR
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
-from penstock.core.known_settings import with_newest_names
+from penstock.core.config.known_settings import with_newest_names
+from penstock.core.config.options.checkpoints import CHECKPOINT_DIR
 from penstock.jobs.restart import RestartStrategy, restart_strategy
 
 __all__ = ["Supervisor", "names_checkpoint", "supervisor"]
@@ -90,4 +90,4 @@ def _ended(code: int) -> str:
 
 def names_checkpoint(conf: Configuration) -> bool:
     """Whether the settings name a checkpoint, from which the next driver can go on."""
-    return with_newest_names(conf).contains_key(CHECKPOINT_DIR)
+    return with_newest_names(conf).contains_key(CHECKPOINT_DIR.key)

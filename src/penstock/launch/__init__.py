@@ -1,10 +1,10 @@
 """Where program, plan and host meet. Imported late, by `execute()` and the command line."""
 
-from penstock.launch.configuration import CONF_VARIABLE, base_configuration, default_parallelism
+from penstock.core.config.base import base_configuration
 from penstock.launch.execute import WATCHERS, launch
 from penstock.launch.hosts import choose_host, host_names
-from penstock.launch.plan_options import local_options, plan_options
-from penstock.launch.plans import PLAN_ONLY, PlannedOnly, execution_plan, explain, planned
+from penstock.launch.plan_options import default_parallelism, local_options, plan_options
+from penstock.launch.plans import PlannedOnly, execution_plan, explain, planned
 from penstock.launch.spark_access import (
     append_to_table,
     checkpoint_to_savepoint,
@@ -16,8 +16,6 @@ from penstock.launch.spark_access import (
 )
 
 __all__ = [
-    "CONF_VARIABLE",
-    "PLAN_ONLY",
     "WATCHERS",
     "PlannedOnly",
     "append_to_table",

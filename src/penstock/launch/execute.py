@@ -6,13 +6,14 @@ import logging
 import uuid
 from collections.abc import Callable
 
-from penstock.core.checkpointing import CHECKPOINT_DIR
 from penstock.core.clock import SystemClock
 from penstock.core.compat import warn_about_settings
 from penstock.core.config import Configuration
+from penstock.core.config.known_settings import with_newest_names
+from penstock.core.config.options.checkpoints import CHECKPOINT_DIR
+from penstock.core.config.options.job import PLAN_ONLY
+from penstock.core.config.table import check_source_settings
 from penstock.core.job import JobPlan
-from penstock.core.known_settings import with_newest_names
-from penstock.core.own_settings import check_source_settings
 from penstock.graph.stream_graph import StreamGraph
 from penstock.jobs.client import JobClient
 from penstock.jobs.host import Host
@@ -20,7 +21,7 @@ from penstock.jobs.registration import register, unregister
 from penstock.jobs.starting_job import StartingJob
 from penstock.launch.hosts import check_host, choose_host, find_host, job_needs
 from penstock.launch.plan_options import plan_options
-from penstock.launch.plans import PLAN_ONLY, PlannedOnly, planned
+from penstock.launch.plans import PlannedOnly, planned
 from penstock.plan.compile import compile_job
 from penstock.plan.guarantees import guarantees_text
 
@@ -37,7 +38,7 @@ def launch(graph: StreamGraph, conf: Configuration, parallelism: int, max_parall
 
     Mistakes in the program or its settings are raised before anything starts.
     """
-    if conf.get_boolean(PLAN_ONLY, False):
+    if conf.get(PLAN_ONLY):
         raise PlannedOnly(planned(graph, conf, parallelism, max_parallelism))
     warn_about_settings(conf)
     conf = with_newest_names(conf)
@@ -68,7 +69,7 @@ def _start_listed(host: Host, plan: JobPlan, conf: Configuration, job_id: str) -
         starting.failed()
         unregister(starting)
         raise
-    checkpoint = conf.get_string(CHECKPOINT_DIR, "") if host.capabilities.durable else ""
+    checkpoint = conf.get(CHECKPOINT_DIR) if host.capabilities.durable else ""
     if registration is not None and checkpoint:
         registration.add_checkpoint(checkpoint)
     starting.become(client)

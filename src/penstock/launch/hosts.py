@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from penstock.core.checkpointing import CHECKPOINT_DIR
 from penstock.core.config import Configuration
+from penstock.core.config.known_settings import with_newest_names
+from penstock.core.config.options.checkpoints import CHECKPOINT_DIR, CHECKPOINT_INTERVAL, SAVEPOINT_PATH
+from penstock.core.config.options.job import HOST, RUNTIME_MODE
+from penstock.core.config.table import check_settings
 from penstock.core.errors import ConfigurationError, ProgramError
-from penstock.core.known_settings import with_newest_names
-from penstock.core.own_settings import check_own_settings
-from penstock.core.recovery import SAVEPOINT_PATH, Recovery
+from penstock.core.recovery import Recovery
 from penstock.core.specs import SourceSpec
 from penstock.graph.stream_graph import StreamGraph, StreamNode
 from penstock.jobs.host import Host, JobNeeds
@@ -19,10 +20,7 @@ __all__ = ["HOSTS", "check_host", "choose_host", "find_host", "host_names", "is_
 HOSTS: dict[str, Host] = {host.name: host for host in (LocalHost(), BoundedHost(), StreamingHost())}
 """Every host by its name. A job that names no host runs on the first automatic one that meets its needs."""
 
-AUTOMATIC = "auto"
-HOST = "penstock.host"
-RUNTIME_MODE = "execution.runtime-mode"
-MODES = ("STREAMING", "BATCH", "AUTOMATIC")
+AUTOMATIC = HOST.default
 
 
 def host_names() -> tuple[str, ...]:
@@ -33,19 +31,19 @@ def host_names() -> tuple[str, ...]:
 def find_host(name: str) -> Host:
     """The host of a name; ConfigurationError if there is none."""
     if name not in HOSTS:
-        raise ConfigurationError(f"{HOST} must be one of {', '.join((AUTOMATIC, *HOSTS))}, got {name!r}")
+        raise ConfigurationError(f"{HOST.key} must be one of {', '.join((AUTOMATIC, *HOSTS))}, got {name!r}")
     return HOSTS[name]
 
 
 def asked_host(conf: Configuration) -> Host | None:
     """The host that the settings name; None if it is to be chosen."""
-    name = conf.get_string(HOST, AUTOMATIC)
+    name = conf.get(HOST)
     return None if name == AUTOMATIC else find_host(name)
 
 
 def choose_host(graph: StreamGraph, conf: Configuration) -> str:
     """The name of the host that runs a program: the one that is asked for, else the first that meets its needs."""
-    check_own_settings(conf)
+    check_settings(conf)
     conf = with_newest_names(conf)
     asked = asked_host(conf)
     if asked is not None:
@@ -60,7 +58,7 @@ def job_needs(graph: StreamGraph, conf: Configuration) -> JobNeeds:
     A job in BATCH mode runs from its beginning to its end: that a checkpoint is set up does not make it durable.
     """
     batch, savepoint = is_batch(graph, conf), bool(Recovery.of(conf).savepoint)
-    durable = conf.contains_key(CHECKPOINT_DIR) or conf.contains_key("execution.checkpointing.interval") or savepoint
+    durable = savepoint or any(conf.contains_key(option.key) for option in (CHECKPOINT_DIR, CHECKPOINT_INTERVAL))
     return JobNeeds(batch, bool(_endless(graph)), durable and not batch, savepoint)
 
 
@@ -68,19 +66,19 @@ def check_host(host: Host, needs: JobNeeds) -> None:
     """Refuse a host that cannot run the job as it is set up; the message says what to change."""
     if needs.batch and not host.capabilities.batch:
         able = " or ".join(h.name for h in HOSTS.values() if h.capabilities.automatic and h.capabilities.batch)
-        raise ConfigurationError(f"{RUNTIME_MODE} BATCH runs on the {able} host: do not set {HOST} to {host.name}")
+        raise ConfigurationError(
+            f"{RUNTIME_MODE.key} BATCH runs on the {able} host: do not set {HOST.key} to {host.name}"
+        )
     if needs.savepoints and not host.capabilities.savepoints:
         raise ConfigurationError(
-            f"{SAVEPOINT_PATH} starts a job from a savepoint, which the {host.name} host cannot: it keeps no state. "
-            f"Do not set {HOST} to {host.name}, nor run in BATCH mode"
+            f"{SAVEPOINT_PATH.key} starts a job from a savepoint, which the {host.name} host cannot: "
+            f"it keeps no state. Do not set {HOST.key} to {host.name}, nor run in BATCH mode"
         )
 
 
 def is_batch(graph: StreamGraph, conf: Configuration) -> bool:
     """Whether the job runs in BATCH mode (P5): asked for, or AUTOMATIC and all sources are bounded."""
-    mode = conf.get_string(RUNTIME_MODE, "STREAMING").upper()
-    if mode not in MODES:
-        raise ConfigurationError(f"{RUNTIME_MODE} must be one of {', '.join(MODES)}, got {mode!r}")
+    mode = conf.get(RUNTIME_MODE)
     endless = _endless(graph)
     if mode == "BATCH" and endless:
         names = ", ".join(f"'{node.name}'" for node in endless)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.config import Configuration
-from penstock.core.own_settings import check_source_settings
+from penstock.core.config.table import check_source_settings
 from penstock.core.specs import SourceSpec
 from penstock.graph.plan_json import plan_json
 from penstock.graph.planned import PlannedGraphs
@@ -13,10 +13,7 @@ from penstock.launch.plan_options import plan_options
 from penstock.plan.compile import compile_job_graph
 from penstock.plan.guarantees import guarantee_lines
 
-__all__ = ["PLAN_ONLY", "PlannedOnly", "execution_plan", "explain", "planned"]
-
-PLAN_ONLY = "penstock.plan-only"
-"""Set by `penstock plan`: the program is left at its first `execute()`."""
+__all__ = ["PlannedOnly", "execution_plan", "explain", "planned"]
 
 
 class PlannedOnly(BaseException):

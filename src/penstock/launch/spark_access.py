@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
+from penstock.core.config.base import base_configuration
 from penstock.core.types import TypeInformation
-from penstock.launch.configuration import base_configuration
 
 if TYPE_CHECKING:
     from penstock.savepoint.savepoint import Savepoint

@@ -6,14 +6,13 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.core.config.options.accepted import CHECKPOINT_MODE
 from penstock.core.errors import ProgramError
 from penstock.core.guarantees import Guarantee, SinkKind
 from penstock.core.specs import SourceSpec
 from penstock.graph.stream_graph import StreamGraph, StreamNode
 
 __all__ = ["Path", "check_guarantees", "guarantee_lines", "guarantees_text", "paths"]
-
-MODE = "execution.checkpointing.mode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def _check(path: Path, of_job: Guarantee | None) -> None:
     if of_sink is not None:
         _refuse_if_less(path, of_sink, f"sink '{path.sink.name}' asks for {of_sink.name}")
     elif of_job is not None and not (path.rewinds and path.kind is SinkKind.SHOWN):
-        _refuse_if_less(path, of_job, f"{MODE} asks for {of_job.name}")
+        _refuse_if_less(path, of_job, f"{CHECKPOINT_MODE.key} asks for {of_job.name}")
 
 
 def _refuse_if_less(path: Path, wanted: Guarantee, who: str) -> None:

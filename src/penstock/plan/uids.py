@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from penstock.core.config.options.job import AUTO_UIDS
 from penstock.core.errors import ProgramError
 from penstock.core.marks import Mark
 from penstock.graph.stream_graph import StreamGraph, StreamNode
@@ -32,6 +33,6 @@ def _refuse_missing(graph: StreamGraph) -> None:
     for node in graph.nodes:
         if node.uid is None:
             raise ProgramError(
-                f"Operator '{node.name}' has no uid, and uids are not to be made up (pipeline.auto-generate-uids is "
+                f"Operator '{node.name}' has no uid, and uids are not to be made up ({AUTO_UIDS.key} is "
                 "false): give it one with .uid(...)"
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.core.config.options.job import PER_RECORD_WATERMARKS, WATERMARK_RECORDS
 from penstock.core.errors import ProgramError
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.specs import SourceSpec, TimestampsSpec
@@ -19,8 +20,8 @@ def check_watermarks(plan: JobPlan) -> JobPlan:
             if vertex.parallelism > 1 and any(_makes_watermarks(v) for v in _reached(plan, vertex)):
                 raise ProgramError(
                     f"Source '{vertex.operators[0].name}' is read in {vertex.parallelism} splits, but "
-                    "penstock.watermark.per-record promises late-data results that are reproducible to the record, "
-                    "which needs one: give the source parallelism 1, or set penstock.watermark.records to 1 for "
+                    f"{PER_RECORD_WATERMARKS.key} promises late-data results that are reproducible to the record, "
+                    f"which needs one: give the source parallelism 1, or set {WATERMARK_RECORDS.key} to 1 for "
                     "frequent watermarks without that promise"
                 )
     return plan

@@ -11,18 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.core.config import Configuration
+from penstock.core.config import ConfigOption, Configuration
+from penstock.core.config.options.tuning import BATCH_MAX_BYTES, BATCH_MAX_RECORDS, BATCH_TARGET
+from penstock.core.config.table import check_settings, check_source_settings
 from penstock.core.job import JobPlan
-from penstock.core.own_settings import check_own_settings, check_source_settings
 
-__all__ = ["MAX_BYTES", "MAX_RECORDS", "TARGET_MS", "Admission", "SourceLimit", "admission", "read_by"]
-
-MAX_RECORDS = "penstock.batch.max-records"
-"""Records of a source split in a batch; with `.<uid>` behind it, of the splits of one source."""
-MAX_BYTES = "penstock.batch.max-bytes"
-"""Bytes that a source split may send on in a batch; with `.<uid>` behind it, of one source."""
-TARGET_MS = "penstock.batch.target-ms"
-"""How long a batch should take; 0: limits do not adapt."""
+__all__ = ["Admission", "SourceLimit", "admission", "read_by"]
 
 _LEAST = 16
 _BATCHES = 8
@@ -122,17 +116,17 @@ def _costs(seen: Sequence[tuple[int, int]], known_ms: float) -> tuple[float, flo
 def admission(plan: JobPlan, conf: Configuration) -> Admission:
     """The limits that a job's settings ask for."""
     uids = [vertex.uid for vertex in plan.sources]
-    check_own_settings(conf)
+    check_settings(conf)
     check_source_settings(conf, uids)
-    return Admission({uid: _source_limit(conf, uid) for uid in uids}, conf.get_duration_ms(TARGET_MS, 10_000))
+    return Admission({uid: _source_limit(conf, uid) for uid in uids}, conf.get(BATCH_TARGET))
 
 
 def _source_limit(conf: Configuration, uid: str) -> SourceLimit:
-    return SourceLimit(_limit(conf, MAX_RECORDS, uid, 500_000), _limit(conf, MAX_BYTES, uid, 256 << 20))
+    return SourceLimit(_limit(conf, BATCH_MAX_RECORDS, uid), _limit(conf, BATCH_MAX_BYTES, uid))
 
 
-def _limit(conf: Configuration, key: str, uid: str, default: int) -> int:
-    return conf.get_integer(f"{key}.{uid}", conf.get_integer(key, default))
+def _limit(conf: Configuration, option: ConfigOption[int], uid: str) -> int:
+    return conf.get(option.of(uid), conf.get(option))
 
 
 def read_by(plan: JobPlan, metrics: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], tuple[int, int]]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from penstock.core.checkpointed import checkpointed_function
+from penstock.core.config.options.checkpoints import ACCEPT_CHANGED, ALLOW_UNCLAIMED
 from penstock.core.errors import SavepointError
 from penstock.core.job import ChainedOperator, JobPlan, Vertex
 from penstock.core.marks import Mark
-from penstock.core.recovery import ACCEPT_CHANGED, ALLOW_UNCLAIMED
 from penstock.core.specs import SourceSpec
 from penstock.savepoint.metadata import Metadata, OperatorNote
 from penstock.savepoint.plan_notes import contents_of, form_of
@@ -78,14 +78,14 @@ def _not_the_same(note: OperatorNote, now: ChainedOperator) -> str:
     return (
         f"the {kept} under {note.uid} is that of '{note.name}' in another program, or {changed} has changed since: "
         f"'{now.name}' has no uid of its own, so it cannot be told. If it is to take the {kept} over, give it this "
-        f"uid, .uid({note.uid!r}), or set {ACCEPT_CHANGED} to true for one start"
+        f"uid, .uid({note.uid!r}), or set {ACCEPT_CHANGED.key} to true for one start"
     )
 
 
 def _unclaimed(metadata: Metadata, operators: dict[str, ChainedOperator]) -> Iterator[str]:
     way_out = (
         "Give the operator that is to take it over this uid, or allow it to be dropped "
-        f"(--allow-unclaimed-state, or {ALLOW_UNCLAIMED})"
+        f"(--allow-unclaimed-state, or {ALLOW_UNCLAIMED.key})"
     )
     for note in metadata.operators:
         if note.uid not in operators and _keeps(note, metadata):

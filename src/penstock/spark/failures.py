@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import os
 import pickle
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from penstock.core.config.variables import JVM_TRACE
 from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError
 
 __all__ = ["carried_error", "errors_travel", "looks_damaged", "translate"]
@@ -37,7 +37,7 @@ def translate(error: BaseException, checkpoint: str | None = None) -> PenstockEr
                 f"The checkpoint is damaged: {damaged}\n{_telling(text)}\n"
                 "Restore the file from a copy, or start from a savepoint or a new checkpoint folder"
             )
-    return JobFailedError(f"{_telling(text)}\nSet PENSTOCK_JVM_TRACE=1 to see the whole trace{_whole(text)}")
+    return JobFailedError(f"{_telling(text)}\nSet {JVM_TRACE.name}=1 to see the whole trace{_whole(text)}")
 
 
 def looks_damaged(text: str) -> bool:
@@ -63,7 +63,7 @@ def _telling(text: str) -> str:
 
 
 def _whole(text: str) -> str:
-    return f"\n{text}" if os.environ.get("PENSTOCK_JVM_TRACE") else ""
+    return f"\n{text}" if JVM_TRACE.get() else ""
 
 
 # -- errors on their way from workers to the driver -------------------------------------------------

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame
 
 from penstock.connectors.data_frame import DataFrameSource
 from penstock.core.config import Configuration
+from penstock.core.config.options.tuning import TMP_DIR
 from penstock.core.errors import ProgramError
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
@@ -96,11 +97,11 @@ def _folder(location: str, conf: Configuration, name: str) -> str:
     parts = urlparse(location)
     if parts.scheme in ("", "file"):
         return os.path.join(unquote(parts.path), "penstock", "frames")
-    shared = conf.get_string("penstock.tmp-dir", "")
+    shared = conf.get(TMP_DIR)
     if not shared:
         raise ProgramError(
             f"'{name}' is a batch DataFrame in a streaming job: its rows must wait in a folder that all machines "
-            f"share, and the checkpoint {location} is none. Name one in penstock.tmp-dir, or write the DataFrame to "
+            f"share, and the checkpoint {location} is none. Name one in {TMP_DIR.key}, or write the DataFrame to "
             "files and read those"
         )
     return os.path.join(shared, f"penstock-frames-{blake2b(location.encode(), digest_size=8).hexdigest()}")

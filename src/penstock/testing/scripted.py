@@ -8,16 +8,17 @@ from typing import Any
 
 from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
+from penstock.core.config.options.job import PER_RECORD_WATERMARKS, WATERMARK_RECORDS
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
 from penstock.core.time import Duration
 from penstock.core.watermark import WatermarkStrategy
 
 __all__ = ["EVERY_RECORD", "PER_RECORD", "At", "Mark", "ScriptedSource", "Tick", "scripted_stream"]
 
-PER_RECORD = "penstock.watermark.per-record"
+PER_RECORD = PER_RECORD_WATERMARKS.key
 """Must be set to true for a job with scripted watermarks of one channel: each must leave where it stands."""
 
-EVERY_RECORD = "penstock.watermark.records"
+EVERY_RECORD = WATERMARK_RECORDS.key
 """Set to 1 it does the same for any number of channels, whose records may then be interleaved differently."""
 
 _FAR_MS = 1 << 50

@@ -64,6 +64,7 @@ from penstock.core import (
 )
 from penstock.core.clock import ManualClock
 from penstock.core.config import Configuration
+from penstock.core.config.options.job import HOST
 from penstock.core.job import RuntimeSettings
 from penstock.core.time import Duration
 from penstock.core.watermark import WatermarkStrategy
@@ -283,7 +284,7 @@ def run_on_host(
     """
     if alone := [t.name for t in transcripts if t.local_only]:
         raise ValueError(f"only run_local can run {alone}")
-    settings = {"penstock.host": host, EVERY_RECORD: "1", **(conf or {})}
+    settings = {HOST.key: host, EVERY_RECORD: "1", **(conf or {})}
     env = StreamExecutionEnvironment(Configuration(settings)).set_parallelism(parallelism)
     for number, transcript in enumerate(transcripts):
         transcript.build(env, f"{number}/")

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from penstock.core.config.variables import NO_ARCHIVE
 from penstock.spark.startup.places import cache_folder, digest, pyspark_folder
 
 __all__ = ["archive_option", "archive_path", "make_archive"]
@@ -38,7 +39,7 @@ def archive_option(java_home: str) -> str:
         with contextlib.suppress(OSError):
             os.utime(archive)  # most recently used
         return f"-XX:SharedArchiveFile={archive} -Xshare:auto {_QUIET}"
-    if not os.environ.get("PENSTOCK_NO_ARCHIVE"):
+    if not NO_ARCHIVE.get():
         _make_in_background(archive)
     return ""
 

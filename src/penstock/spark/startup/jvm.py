@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.core.config import Configuration
+from penstock.core.config.options.tuning import JVM_COMPILER
 from penstock.core.errors import ConfigurationError
 from penstock.core.scratch import scratch_folder
 from penstock.spark.startup.archive import archive_option
@@ -32,7 +33,6 @@ from penstock.spark.startup.settings import all_settings, checked_master, given_
 __all__ = ["Jvm", "begin_jvm", "embedded_settings", "launching", "prepare_jvm", "submitted", "take_jvm"]
 
 LOOPBACK = "127.0.0.1"
-_COMPILER = "penstock.jvm.compiler"
 _LOCAL_IP, _SUBMIT_OPTS = "SPARK_LOCAL_IP", "SPARK_SUBMIT_OPTS"
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 
@@ -139,9 +139,7 @@ def prepare_jvm(conf: Configuration) -> None:
 
     The JVM only carries chunks to and fro here; what its second compiler gains is less than it takes, for minutes.
     """
-    compiler = conf.get_string(_COMPILER, "quick")
-    if compiler not in ("quick", "full"):
-        raise ConfigurationError(f"{_COMPILER} is quick or full (found {compiler!r})")
+    compiler = conf.get(JVM_COMPILER)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["JAVA_HOME"] = find_java()
     options = os.environ.get(_SUBMIT_OPTS, "")

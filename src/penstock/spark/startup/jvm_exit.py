@@ -12,6 +12,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from penstock.core.config.options.tuning import BATCH_MAX_RECORDS
 from penstock.core.errors import SparkDiedError
 
 __all__ = ["forget_dead_jvm", "jvm_exit_behind", "note_jvm"]
@@ -108,6 +109,6 @@ def _message(what: str, memory: str) -> str:
     return (
         f"The Java process of Spark has died. {what}. It may use {memory} of memory (spark.driver.memory).\n"
         "If records or state are large, give it more (--conf spark.driver.memory=4g), or let a batch read less "
-        "(penstock.batch.max-records). A job with a checkpoint folder goes on from there when it is started again; "
+        f"({BATCH_MAX_RECORDS.key}). A job with a checkpoint folder goes on from there when it is started again; "
         "the next job of this process gets a new Java process"
     )

@@ -8,22 +8,12 @@ from __future__ import annotations
 import sys
 
 from penstock.core.config import Configuration
+from penstock.core.config.options.spark import FORCED_OPTIONS, SPARK_MASTER
 from penstock.core.errors import ConfigurationError
 
 __all__ = ["FORCED", "all_settings", "checked_master", "given_settings", "refuse_forbidden"]
 
-FORCED = {
-    # with format 1 a predecessor driver that wakes up overwrites committed state
-    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
-    # a second copy of a task would run user functions twice at once
-    "spark.speculation": "false",
-    # without them a lost shuffle file and a function that is not deterministic lose and double records
-    "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
-    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-}
+FORCED = {option.key: option.default for option in FORCED_OPTIONS}
 """Settings on which correctness rests; other values are refused."""
 
 _STATE = "spark.sql.streaming.stateStore."
@@ -85,7 +75,7 @@ def checked_master(given: dict[str, str], cores: int) -> str:
 
     Of what is no master the launcher of the JVM would say so with a trace of its own.
     """
-    master = given.get("spark.master", f"local[{max(2, cores)}]")
+    master = given.get(SPARK_MASTER.key, f"local[{max(2, cores)}]")
     if master != "yarn" and not master.startswith(("local", "spark://", "k8s://")):
         raise ConfigurationError(
             f"{master!r} is no Spark master: give spark://HOST:PORT, yarn, k8s://HOST:PORT or local[CORES]"

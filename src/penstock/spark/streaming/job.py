@@ -15,9 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
+from penstock.core.config.options.checkpoints import CHECKPOINT_DIR, SAVEPOINT_DIR
 from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError, SavepointError
 from penstock.core.job import JobPlan
-from penstock.core.recovery import SAVEPOINT_DIR, Recovery
+from penstock.core.recovery import Recovery
 from penstock.core.scratch import scratch_folder
 from penstock.jobs.client import JobClient, JobStatus
 from penstock.jobs.futures import CompletableFuture
@@ -76,7 +77,7 @@ class StreamingJob(SparkJobClient):
         self._spark = spark
         self._scratch = tempfile.mkdtemp(prefix="job-", dir=scratch_folder())
         self._recovery = Recovery.of(conf)
-        location = conf.get_string("execution.checkpointing.dir", "") or os.path.join(self._scratch, "checkpoint")
+        location = conf.get(CHECKPOINT_DIR) or os.path.join(self._scratch, "checkpoint")
         start = find_start_point(
             spark, Checkpoint(spark, location), plan, self._recovery.savepoint, self._recovery.allow_unclaimed
         )
@@ -183,7 +184,7 @@ class StreamingJob(SparkJobClient):
         record, chosen = self._record, directory or self._recovery.directory
         if not chosen:
             raise SavepointError(
-                f"No directory is given for a savepoint of '{record.name}': pass one, or set {SAVEPOINT_DIR}"
+                f"No directory is given for a savepoint of '{record.name}': pass one, or set {SAVEPOINT_DIR.key}"
             )
         if record.ended:
             raise SavepointError(f"The job '{record.name}' has ended ({record.status.name}): no savepoint is taken")

@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
-from penstock.core.config_options import ConfigOption
+from penstock.core.config.option import ConfigOption
 from penstock.core.errors import ConfigurationError
 from penstock.core.time import parse_duration_ms
 
@@ -126,10 +126,13 @@ class Configuration:
         text = self._data.get(key)
         return default_ms if text is None else parse_duration_ms(text, f"Setting {key!r}")
 
-    def get(self, option: ConfigOption[T], default_value: T | None = None) -> T | None:
+    def get(self, option: ConfigOption[T], default_value: T | None = None) -> T:
         """An option's value; where it is not set, the default given here, else the option's own."""
-        if option.key not in self._data:
+        text = self._data.get(option.key)
+        if text is None:
             return option.default if default_value is None else default_value
+        if option.values is not None:
+            return option.read(text)
         if option.kind is bool:
             return self.get_boolean(option.key, False)  # type: ignore[return-value]
         return self._number(option.key, None, option.kind)  # type: ignore[no-any-return]

@@ -1,28 +1,31 @@
-"""The settings that an environment starts from: the configuration file, then the command line."""
+"""What an environment starts from: the configuration file, then the command line."""
 
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
-from penstock.core.config import Configuration
+from penstock.core.config.configuration import Configuration
+from penstock.core.config.variables import CONF, CONF_FILE
 from penstock.core.errors import ConfigurationError
 
-__all__ = ["CONF_VARIABLE", "base_configuration", "default_parallelism"]
-
-CONF_VARIABLE = "PENSTOCK_CONF"
-"""Settings of the command line, as JSON; stronger than the configuration file, weaker than the program."""
+__all__ = ["base_configuration", "command_line_settings", "file_settings"]
 
 
 def base_configuration() -> Configuration:
-    """What an environment starts from: the configuration file, then the command line."""
-    conf = Configuration()
-    path = os.environ.get("PENSTOCK_CONF_FILE")
-    if path:
-        conf.add_all(Configuration(_read_file(path)))
-    conf.add_all(Configuration(json.loads(os.environ.get(CONF_VARIABLE, "{}"))))
-    return conf
+    """The settings that a program finds: those of the file, and over them those of the command line."""
+    return file_settings().add_all(command_line_settings())
+
+
+def file_settings() -> Configuration:
+    """The settings of the configuration file; none if the environment names no file."""
+    path = CONF_FILE.get()
+    return Configuration(_read_file(path) if path else None)
+
+
+def command_line_settings() -> Configuration:
+    """The settings that `penstock run` was given, which hands them to the program through the environment."""
+    return Configuration(json.loads(CONF.get() or "{}"))
 
 
 def _read_file(path: str) -> dict[str, Any]:
@@ -42,8 +45,3 @@ def _read_file(path: str) -> dict[str, Any]:
     if bad is not None:
         raise ConfigurationError(f"The configuration file {path} has a line that is not 'key: value': {bad.strip()!r}")
     return {key.strip(): value.strip() for key, value in (line.split(":", 1) for line in lines)}
-
-
-def default_parallelism() -> int:
-    """As many subtasks as this process may use cores."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
-from penstock.core.config import Configuration
+from penstock.core.config.configuration import Configuration
 
 __all__ = ["flink_settings", "nearest_known", "newest_name", "outdated", "with_newest_names"]
 
@@ -59,7 +59,7 @@ def _spark_settings() -> frozenset[str]:
 
 
 def _lines(name: str) -> list[str]:
-    text = files("penstock.core").joinpath(name).read_text(encoding="utf-8")
+    text = files("penstock.core.config").joinpath(name).read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 

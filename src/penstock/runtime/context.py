@@ -10,7 +10,7 @@ from typing import Any
 from penstock.core.accumulators import Accumulator
 from penstock.core.clock import Clock
 from penstock.core.errors import ProgramError
-from penstock.core.functions import RuntimeContext
+from penstock.core.functions import ReduceFunction, RuntimeContext
 from penstock.core.job import ChainedOperator, JobPlan, RuntimeSettings, Vertex
 from penstock.core.metrics import MetricGroup
 from penstock.core.state import (
@@ -175,7 +175,7 @@ class LiveRuntimeContext(RuntimeContext):
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
         backend, name, life = self._claim(state_descriptor, ReducingStateDescriptor)
         function = state_descriptor.get_reduce_function()
-        reduce = getattr(function, "reduce", function)
+        reduce = function.reduce if isinstance(function, ReduceFunction) else function
         if life is not None:
             return TtlReducingState(backend, name, life, reduce)
         return PagedReducingState(backend, name, reduce)

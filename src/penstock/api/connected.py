@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from penstock.api.data_stream import DataStream, KeyedStream
-from penstock.api.draft import Feed
+from penstock.api.transformation import TransformationInput
 from penstock.api.wrap import CoTransform
 from penstock.core.co_functions import (
     BroadcastProcessFunction,
@@ -38,15 +38,17 @@ def connect(first: DataStream[Any], second: DataStream[Any] | BroadcastStream) -
     return ConnectedStreams(first, second)
 
 
-def _feeds(stream: DataStream[Any], index: int) -> tuple[Feed, ...]:
-    return tuple(replace(feed, input=index) for feed in stream._feeds)
+def _as_input(stream: DataStream[Any], index: int) -> tuple[TransformationInput, ...]:
+    return tuple(replace(read, input=index) for read in stream._inputs)
 
 
 def _add(first: DataStream[Any], second: DataStream[Any], name: str, spec: OperatorSpec) -> DataStream[Any]:
     env = first.get_execution_environment()
     if second.get_execution_environment() is not env:
         raise ProgramError("connect() joins two streams of one environment; these belong to different ones")
-    return DataStream(env, (Feed(env._draft(name, spec, (*_feeds(first, 0), *_feeds(second, 1)))),))
+    return DataStream(
+        env, (TransformationInput(env._add_transformation(name, spec, (*_as_input(first, 0), *_as_input(second, 1)))),)
+    )
 
 
 class ConnectedStreams:

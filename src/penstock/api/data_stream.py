@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-from penstock.api.draft import Draft, Feed
+from penstock.api.transformation import Transformation, TransformationInput
 from penstock.api.wrap import (
     Accumulate,
     KeyedTransform,
@@ -87,33 +87,35 @@ __all__ = ["DataStream", "DataStreamSink", "KeyedStream"]
 class _Named:
     """Settings shared by streams and sinks; they apply to the operator just added."""
 
-    _draft: Draft
+    _transformation: Transformation
 
     def get_name(self) -> str:
-        return self._draft.name
+        return self._transformation.name
 
     def name(self, name: str):  # type: ignore[no-untyped-def]
         """Shown in plans, metrics and errors."""
-        self._draft.name = name
+        self._transformation.name = name
         return self
 
     def uid(self, uid: str):  # type: ignore[no-untyped-def]
         """Under which the operator's state is found again after the program changed."""
         if not isinstance(uid, str) or not uid:
-            raise ProgramError(f"Operator '{self._draft.name}': a uid is a non-empty string, got {uid!r}")
-        self._draft.uid = uid
+            raise ProgramError(f"Operator '{self._transformation.name}': a uid is a non-empty string, got {uid!r}")
+        self._transformation.uid = uid
         return self
 
     def set_parallelism(self, parallelism: int):  # type: ignore[no-untyped-def]
         """How many subtasks run the operator."""
         if not isinstance(parallelism, int) or parallelism < 1:
-            raise ProgramError(f"Operator '{self._draft.name}': parallelism must be at least 1, got {parallelism!r}")
-        self._draft.parallelism = parallelism
+            raise ProgramError(
+                f"Operator '{self._transformation.name}': parallelism must be at least 1, got {parallelism!r}"
+            )
+        self._transformation.parallelism = parallelism
         return self
 
     def set_description(self, description: str):  # type: ignore[no-untyped-def]
         """A longer text for plans."""
-        self._draft.description = description
+        self._transformation.description = description
         return self
 
     def on_poison(self, policy: str | OutputTag):  # type: ignore[no-untyped-def]
@@ -124,23 +126,24 @@ class _Named:
         and partitioners behind the operator are covered too. Default: the setting `penstock.poison`.
         """
         try:
-            self._draft.poison = poison_policy(policy)
+            self._transformation.poison = poison_policy(policy)
         except ValueError as error:
-            raise ProgramError(f"Operator '{self._draft.name}': on_poison() {error}") from None
+            raise ProgramError(f"Operator '{self._transformation.name}': on_poison() {error}") from None
         return self
 
     def disable_chaining(self):  # type: ignore[no-untyped-def]
         """Run the operator in a task of its own."""
-        self._draft.chain = ChainStrategy.NEVER
+        self._transformation.chain = ChainStrategy.NEVER
         return self
 
     def set_max_parallelism(self, max_parallelism: int):  # type: ignore[no-untyped-def]
         """Bounds the operator's parallelism; the number of key groups is the job's."""
         if not isinstance(max_parallelism, int) or max_parallelism < 1:
             raise ProgramError(
-                f"Operator '{self._draft.name}': the maximum parallelism must be at least 1, got {max_parallelism!r}"
+                f"Operator '{self._transformation.name}': the maximum parallelism must be at least 1, "
+                f"got {max_parallelism!r}"
             )
-        self._draft.max_parallelism = max_parallelism
+        self._transformation.max_parallelism = max_parallelism
         warn_once("DataStream.set_max_parallelism")
         return self
 
@@ -162,31 +165,31 @@ class _Named:
 class DataStream(_Named, Generic[T]):
     """A stream of records. Methods add operators to the program; nothing runs before `execute` (P1)."""
 
-    def __init__(self, env: StreamExecutionEnvironment, feeds: tuple[Feed, ...]) -> None:
+    def __init__(self, env: StreamExecutionEnvironment, inputs: tuple[TransformationInput, ...]) -> None:
         self._env = env
-        self._feeds = feeds
+        self._inputs = inputs
 
     @property
-    def _draft(self) -> Draft:  # type: ignore[override]
-        feed = self._feeds[0]
-        if len(self._feeds) != 1 or feed.tag is not None or feed.exchange is not None:
+    def _transformation(self) -> Transformation:  # type: ignore[override]
+        read = self._inputs[0]
+        if len(self._inputs) != 1 or read.tag is not None or read.exchange is not None:
             raise ProgramError(
                 f"A name, uid, parallelism or chaining belongs to an operator, not to what union(), key_by(), a side "
-                f"output or a redistribution makes of '{feed.source.name}': set it on the operator before or after"
+                f"output or a redistribution makes of '{read.source.name}': set it on the operator before or after"
             )
-        return feed.source
+        return read.source
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._env
 
     def get_type(self) -> TypeInformation:
         """The hint its records were given; without one, pickled Python objects."""
-        feed = self._feeds[0]
-        known = feed.source.output_type if feed.tag is None else feed.source.side_types.get(feed.tag)
+        read = self._inputs[0]
+        known = read.source.output_type if read.tag is None else read.source.side_types.get(read.tag)
         return Types.PICKLED_BYTE_ARRAY() if known is None else known
 
     def _typed(self, type_info: TypeInformation | None) -> Self:
-        self._feeds[0].source.output_type = type_info
+        self._inputs[0].source.output_type = type_info
         return self
 
     def get_execution_config(self) -> ExecutionConfig:
@@ -199,11 +202,11 @@ class DataStream(_Named, Generic[T]):
 
     def start_new_chain(self) -> DataStream[T]:
         """Begin a task with this operator."""
-        self._draft.chain = ChainStrategy.HEAD
+        self._transformation.chain = ChainStrategy.HEAD
         return self
 
     def force_non_parallel(self) -> DataStream[T]:
-        self._draft.parallelism = 1
+        self._transformation.parallelism = 1
         return self
 
     # -- operators --------------------------------------------------------------------------------
@@ -248,8 +251,8 @@ class DataStream(_Named, Generic[T]):
 
     def union(self, *streams: DataStream[T]) -> DataStream[T]:
         """This stream and others as one."""
-        feeds = self._feeds + tuple(f for s in streams for f in s._feeds)
-        return DataStream(self._env, feeds)
+        inputs = self._inputs + tuple(f for s in streams for f in s._inputs)
+        return DataStream(self._env, inputs)
 
     @overload
     def connect(self, ds: DataStream[Any]) -> ConnectedStreams: ...
@@ -288,15 +291,15 @@ class DataStream(_Named, Generic[T]):
         """Keep the records of a bounded stream: the next job that uses it computes it, later ones read them."""
         from penstock.api.cached import cached
 
-        return cached(self._env, self._feeds)
+        return cached(self._env, self._inputs)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream[Any]:
         """What the operator sent to a tag."""
-        if len(self._feeds) != 1 or self._feeds[0].tag is not None:
+        if len(self._inputs) != 1 or self._inputs[0].tag is not None:
             raise ProgramError("get_side_output() belongs to the operator that emits it: call it before union()")
         if output_tag.type_info is not None:
-            self._feeds[0].source.side_types[output_tag.tag_id] = output_tag.type_info
-        return DataStream(self._env, (Feed(self._feeds[0].source, output_tag.tag_id),))
+            self._inputs[0].source.side_types[output_tag.tag_id] = output_tag.type_info
+        return DataStream(self._env, (TransformationInput(self._inputs[0].source, output_tag.tag_id),))
 
     # -- exchanges --------------------------------------------------------------------------------
 
@@ -344,8 +347,8 @@ class DataStream(_Named, Generic[T]):
         exchange = Custom(as_call("partition_custom", partitioner), as_call("key_by", key_selector))
         return DataStream(self._env, self._exchanged(exchange))
 
-    def _exchanged(self, exchange: Exchange) -> tuple[Feed, ...]:
-        return tuple(Feed(f.source, f.tag, exchange) for f in self._feeds)
+    def _exchanged(self, exchange: Exchange) -> tuple[TransformationInput, ...]:
+        return tuple(TransformationInput(f.source, f.tag, exchange) for f in self._inputs)
 
     # -- sinks ------------------------------------------------------------------------------------
 
@@ -397,10 +400,10 @@ class DataStream(_Named, Generic[T]):
         return data_frame_of(self, schema)
 
     def _add_sink(self, name: str, spec: OperatorSpec) -> DataStreamSink:
-        return DataStreamSink(self._env._draft(name, spec, self._feeds))
+        return DataStreamSink(self._env._add_transformation(name, spec, self._inputs))
 
     def _add(self, name: str, spec: OperatorSpec) -> DataStream[Any]:
-        return DataStream(self._env, (Feed(self._env._draft(name, spec, self._feeds)),))
+        return DataStream(self._env, (TransformationInput(self._env._add_transformation(name, spec, self._inputs)),))
 
 
 _PARTITIONING: dict[type[Exchange], str] = {Custom: "partition_custom", Global: "global_"}
@@ -410,13 +413,13 @@ _PARTITIONING: dict[type[Exchange], str] = {Custom: "partition_custom", Global: 
 class KeyedStream(DataStream[T]):
     """A stream partitioned by key: operators on it have state and timers per key."""
 
-    def _exchanged(self, exchange: Exchange) -> tuple[Feed, ...]:
+    def _exchanged(self, exchange: Exchange) -> tuple[TransformationInput, ...]:
         """A key's records are where its state is, so that nothing but another `key_by` may send them elsewhere."""
         if not isinstance(exchange, Hash):
             call = _PARTITIONING.get(type(exchange), type(exchange).__name__.lower())
             raise ProgramError(
                 f"{call}() cannot override the partitioning of a stream that was keyed after "
-                f"'{self._feeds[0].source.name}': call it before key_by(), or on the result of an operator"
+                f"'{self._inputs[0].source.name}': call it before key_by(), or on the result of an operator"
             )
         return super()._exchanged(exchange)
 
@@ -484,8 +487,8 @@ class KeyedStream(DataStream[T]):
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator[Row] | list[Row]:
         """Run the job and iterate over this stream's records, each in a row with its key: `Row(f0=key, f1=value)`."""
-        plain: DataStream[T] = DataStream(self._env, tuple(Feed(f.source, f.tag) for f in self._feeds))
-        exchange = self._feeds[0].exchange
+        plain: DataStream[T] = DataStream(self._env, tuple(TransformationInput(f.source, f.tag) for f in self._inputs))
+        exchange = self._inputs[0].exchange
         assert isinstance(exchange, Hash)
         name = self._env._next_name()
         plain._add_sink("Collect", CollectSpec(name, False, shape=WithKey(exchange.selector)))
@@ -504,8 +507,8 @@ class KeyedStream(DataStream[T]):
 class DataStreamSink(_Named):
     """The end of a stream."""
 
-    def __init__(self, draft: Draft) -> None:
-        self._draft = draft
+    def __init__(self, transformation: Transformation) -> None:
+        self._transformation = transformation
 
 
 def _instance(given: Any, expected: type, where: str) -> Any:

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from penstock.api.cached import Cache
 from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream
-from penstock.api.draft import Draft, Feed, freeze
 from penstock.api.settings import Settings
+from penstock.api.transformation import Transformation, TransformationInput, freeze
 from penstock.api.unexecuted import programs
 from penstock.connectors.data_frame import DataFrameSource
 from penstock.connectors.file_source import FileSource, StreamFormat
@@ -44,11 +44,11 @@ class StreamExecutionEnvironment(Settings):
         if configuration is not None:
             self._configuration.add_all(configuration)
         self._program = programs.enter()
-        self._drafts: list[Draft] = []
+        self._transformations: list[Transformation] = []
         self._caches: list[Cache] = []
         self._names = self._order = 0
         self._spark: Any = None
-        self._tabled: list[Draft] = []
+        self._tabled: list[Transformation] = []
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
@@ -140,8 +140,8 @@ class StreamExecutionEnvironment(Settings):
         strategy: WatermarkStrategy | None = None,
         declared: TypeInformation | None = None,
     ) -> DataStream[Any]:
-        draft = self._draft(name, SourceSpec(source, strategy, declared), ())
-        return DataStream(self, (Feed(draft),))._typed(declared)
+        transformation = self._add_transformation(name, SourceSpec(source, strategy, declared), ())
+        return DataStream(self, (TransformationInput(transformation),))._typed(declared)
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -164,17 +164,17 @@ class StreamExecutionEnvironment(Settings):
         """Caches that the program about to run fills, each with a sink in it."""
         for cache in self._caches:
             cache.settle()
-        fills = [cache for cache in self._caches if cache.wanted_by(self._drafts)]
+        fills = [cache for cache in self._caches if cache.wanted_by(self._transformations)]
         for cache in fills:
-            self._draft("Fill Cache", cache.sink(), (Feed(cache.draft),))
+            self._add_transformation("Fill Cache", cache.sink(), (TransformationInput(cache.transformation),))
         return fills
 
     def get_stream_graph(self, job_name: str | None = None, clear: bool = True) -> StreamGraph:
         """The program since the last one, frozen, with all that it is fed from."""
         programs.used(self._program)
-        nodes, edges = freeze(d for d in self._drafts if not any(d is tabled for tabled in self._tabled))
+        nodes, edges = freeze(d for d in self._transformations if not any(d is tabled for tabled in self._tabled))
         if clear:
-            self._drafts = []
+            self._transformations = []
         return StreamGraph(job_name or self._said.get_string("pipeline.name", "Penstock Job"), nodes, edges)
 
     def get_execution_plan(self) -> str:
@@ -187,7 +187,7 @@ class StreamExecutionEnvironment(Settings):
     def close(self) -> None:
         """Forget what was written and not run."""
         programs.used(self._program)
-        self._drafts = []
+        self._transformations = []
 
     def explain(self) -> str:
         """Stream graph, job graph and execution graph as text; runs nothing."""
@@ -218,12 +218,14 @@ class StreamExecutionEnvironment(Settings):
         with results:
             return list(islice(results, limit))
 
-    def _draft(self, name: str, spec: OperatorSpec, inputs: Sequence[Feed]) -> Draft:
+    def _add_transformation(
+        self, name: str, spec: OperatorSpec, inputs: Sequence[TransformationInput]
+    ) -> Transformation:
         self._order += 1
-        draft = Draft(self._order, name, spec, tuple(inputs))
-        self._drafts.append(draft)
+        transformation = Transformation(self._order, name, spec, tuple(inputs))
+        self._transformations.append(transformation)
         programs.built(self._program, name)
-        return draft
+        return transformation
 
     def _next_name(self) -> str:
         self._names += 1

@@ -189,9 +189,9 @@ def join_call(where: str, function: Any, expected: tuple[type, ...]) -> Callable
 def _tagged(stream: DataStream[Any], tag: Callable[[Any], TaggedUnion]) -> DataStream[Any]:
     """The stream's records with their side, in the same tasks as what makes them."""
     tagged = stream.map(tag).name("Tag")
-    (feed, *others) = stream._feeds
-    if not others and feed.exchange is None and feed.source.parallelism is not None:
-        tagged.set_parallelism(feed.source.parallelism)
+    (read, *others) = stream._inputs
+    if not others and read.exchange is None and read.source.parallelism is not None:
+        tagged.set_parallelism(read.source.parallelism)
     return tagged  # type: ignore[no-any-return]
 
 

@@ -18,12 +18,12 @@ from penstock.core.specs import OperatorSpec, SinkSpec, SourceSpec, TransformSpe
 if TYPE_CHECKING:
     from penstock.api.environment import StreamExecutionEnvironment
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 __all__ = ["Cache", "CachedDataStream", "cached"]
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     return value
 
 
@@ -81,7 +81,7 @@ class Cache:
         self.transformation.spec, self.transformation.inputs = self._compute
 
 
-class CachedDataStream(DataStream[T]):
+class CachedDataStream(DataStream[T_co]):
     """Computed by the first job that uses it, read from its cache by the later ones."""
 
     def __init__(self, env: StreamExecutionEnvironment, cache: Cache) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from penstock.api.cached import Cache
 from penstock.api.collect import CloseableIterator
@@ -22,10 +22,11 @@ from penstock.core.config import Configuration
 from penstock.core.conform import conform
 from penstock.core.errors import ProgramError, RecordError
 from penstock.core.given import described
+from penstock.core.row import Row
 from penstock.core.source import Source
 from penstock.core.source_function import FunctionSource, SourceFunction
 from penstock.core.specs import OperatorSpec, SourceSpec
-from penstock.core.types import TypeInformation
+from penstock.core.types import RowTypeInfo, TypeInformation
 from penstock.core.watermark import WatermarkStrategy
 from penstock.graph.stream_graph import StreamGraph
 
@@ -35,7 +36,7 @@ __all__ = ["StreamExecutionEnvironment"]
 
 
 class StreamExecutionEnvironment(Settings):
-    """Builds a program and runs it: on embedded local Spark, or the cluster it was submitted to (P2)."""
+    """Builds a program and runs it: on embedded local Spark, or the cluster it was submitted to."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         from penstock.launch import base_configuration
@@ -56,7 +57,15 @@ class StreamExecutionEnvironment(Settings):
 
     # -- sources ----------------------------------------------------------------------------------
 
-    def from_collection(self, collection: Iterable[T], type_info: TypeInformation | None = None) -> DataStream[T]:
+    @overload
+    def from_collection(self, collection: Iterable[object], type_info: RowTypeInfo) -> DataStream[Row]: ...
+    @overload
+    def from_collection(
+        self, collection: Iterable[T], type_info: TypeInformation[Any] | None = None
+    ) -> DataStream[T]: ...
+    def from_collection(
+        self, collection: Iterable[Any], type_info: TypeInformation[Any] | None = None
+    ) -> DataStream[Any]:
         """A stream of the items of a collection (any iterable; taken now), in the form that `type_info` says."""
         if not isinstance(collection, Iterable):
             raise TypeError(f"from_collection() takes a list or another iterable, got {type(collection).__name__}")
@@ -69,11 +78,11 @@ class StreamExecutionEnvironment(Settings):
 
     def from_source(
         self,
-        source: Source,
-        watermark_strategy: WatermarkStrategy,
+        source: Source[T],
+        watermark_strategy: WatermarkStrategy[Any],
         source_name: str,
-        type_info: TypeInformation | None = None,
-    ) -> DataStream[Any]:
+        type_info: TypeInformation[Any] | None = None,
+    ) -> DataStream[T]:
         """A stream read from a source, with its event time."""
         if not isinstance(source, Source):
             raise TypeError(f"from_source() takes a Source, got {described(source)}")
@@ -84,7 +93,9 @@ class StreamExecutionEnvironment(Settings):
         lines = StreamFormat.text_line_format(charset_name)
         return self._add_source(FileSource.for_record_stream_format(lines, path).build(), "Source: Text File")
 
-    def create_input(self, input_format: InputFormat, type_info: TypeInformation | None = None) -> DataStream[Any]:
+    def create_input(
+        self, input_format: InputFormat[T], type_info: TypeInformation[Any] | None = None
+    ) -> DataStream[T]:
         """A stream of the records that an input format reads."""
         if not isinstance(input_format, InputFormat):
             raise TypeError(f"create_input() takes an InputFormat, got {type(input_format).__name__}")
@@ -93,11 +104,11 @@ class StreamExecutionEnvironment(Settings):
 
     def add_source(
         self,
-        source_func: SourceFunction,
+        source_func: SourceFunction[T],
         source_name: str = "Custom Source",
-        type_info: TypeInformation | None = None,
-    ) -> DataStream[Any]:
-        """A stream of what a function emits by itself. It cannot rewind: at-most-once (F7)."""
+        type_info: TypeInformation[Any] | None = None,
+    ) -> DataStream[T]:
+        """A stream of what a function emits by itself. It cannot rewind: at-most-once."""
         if not isinstance(source_func, SourceFunction):
             raise TypeError(
                 f"add_source() takes a SourceFunction, got {described(source_func)}. A Source goes to from_source()"
@@ -115,7 +126,7 @@ class StreamExecutionEnvironment(Settings):
         function = SocketTextStreamFunction(hostname, port, delimiter, max_retry)
         return self.add_source(function, "Socket Stream")
 
-    def from_data_frame(self, data_frame: Any, source_name: str = "DataFrame") -> DataStream[Any]:
+    def from_data_frame(self, data_frame: Any, source_name: str = "DataFrame") -> DataStream[Row]:
         """The rows of a Spark DataFrame, each a `Row` with the frame's column names.
 
         A batch DataFrame is a bounded source, a streaming one (`spark.readStream`) an unbounded one. All of it
@@ -135,13 +146,14 @@ class StreamExecutionEnvironment(Settings):
 
     def _add_source(
         self,
-        source: Source,
+        source: Source[T],
         name: str,
-        strategy: WatermarkStrategy | None = None,
-        declared: TypeInformation | None = None,
-    ) -> DataStream[Any]:
+        strategy: WatermarkStrategy[T] | None = None,
+        declared: TypeInformation[Any] | None = None,
+    ) -> DataStream[T]:
         transformation = self._add_transformation(name, SourceSpec(source, strategy, declared), ())
-        return DataStream(self, (TransformationInput(transformation),))._typed(declared)
+        stream: DataStream[T] = DataStream(self, (TransformationInput(transformation),))
+        return stream._typed(declared)
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -232,7 +244,7 @@ class StreamExecutionEnvironment(Settings):
         return f"results-{self._names}"
 
 
-def _conformed(collection: Iterable[Any], type_info: TypeInformation) -> list[Any]:
+def _conformed(collection: Iterable[object], type_info: TypeInformation[T]) -> list[T]:
     items = []
     for number, item in enumerate(collection):
         try:
@@ -242,7 +254,7 @@ def _conformed(collection: Iterable[Any], type_info: TypeInformation) -> list[An
     return items
 
 
-def _needed(strategy: WatermarkStrategy) -> WatermarkStrategy | None:
+def _needed(strategy: WatermarkStrategy[T]) -> WatermarkStrategy[T] | None:
     """None for a strategy that has no effect."""
     if not isinstance(strategy, WatermarkStrategy):
         raise TypeError(f"from_source() takes a WatermarkStrategy, got {type(strategy).__name__}")

@@ -121,9 +121,7 @@ class DeltaEvictor(_OnceEvictor[IN]):
         self._threshold, self._delta = threshold, delta_function
 
     @staticmethod
-    def of(
-        threshold: float, delta_function: Callable[[IN, IN], float], do_evict_after: bool = False
-    ) -> DeltaEvictor[IN]:
+    def of(threshold: float, delta_function: Callable[[T, T], float], do_evict_after: bool = False) -> DeltaEvictor[T]:
         return DeltaEvictor(threshold, delta_function, do_evict_after)
 
     def _evict(self, elements: list[TimestampedValue[IN]]) -> None:

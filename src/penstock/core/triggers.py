@@ -25,7 +25,7 @@ from penstock.core.state import (
 )
 from penstock.core.subscript import Subscriptable
 from penstock.core.time import MAX_TIMESTAMP, Span
-from penstock.core.type_variables import IN, K, R, T, V, W
+from penstock.core.type_variables import IN, K, R, T, V, W, Win
 from penstock.core.windows import Window, span_ms
 
 __all__ = [
@@ -392,7 +392,7 @@ class PurgingTrigger(Trigger[IN, W]):
         self.nested_trigger = nested_trigger
 
     @staticmethod
-    def of(nested_trigger: Trigger[IN, W]) -> PurgingTrigger[IN, W]:
+    def of(nested_trigger: Trigger[T, Win]) -> PurgingTrigger[T, Win]:
         return PurgingTrigger(nested_trigger)
 
     def on_element(self, element: IN, timestamp: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -428,7 +428,7 @@ class DeltaTrigger(_Quiet[IN]):
         self._last = ValueStateDescriptor[tuple[IN]]("_last-element")
 
     @staticmethod
-    def of(threshold: float, delta_function: Callable[[IN, IN], float]) -> DeltaTrigger[IN]:
+    def of(threshold: float, delta_function: Callable[[T, T], float]) -> DeltaTrigger[T]:
         return DeltaTrigger(threshold, delta_function)
 
     def on_element(self, element: IN, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:

@@ -28,6 +28,7 @@ __all__ = [
     "CurrentKey",
     "CurrentWindow",
     "K",
+    "K_co",
     "R",
     "T",
     "T_co",
@@ -35,6 +36,7 @@ __all__ = [
     "V",
     "W",
     "W_co",
+    "Win",
 ]
 
 T = TypeVar("T", default=Any)
@@ -42,7 +44,9 @@ K = TypeVar("K", default=Any)
 V = TypeVar("V", default=Any)
 R = TypeVar("R", default=Any)
 ACC = TypeVar("ACC", default=Any)
+Win = TypeVar("Win", default=Any)
 T_co = TypeVar("T_co", covariant=True, default=Any)
+K_co = TypeVar("K_co", covariant=True, default=Any)
 T_contra = TypeVar("T_contra", contravariant=True, default=Any)
 
 # A function for records of a base class takes records of the derived ones, hence contravariant; a function that makes

@@ -9,16 +9,16 @@ end; what comes even later goes to a side output.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 from typing import NamedTuple
 
 from penstock.common import Configuration, Duration, Types, WatermarkStrategy
-from penstock.datastream import DataStream, KeyedProcessFunction, OutputTag, StreamExecutionEnvironment
+from penstock.datastream import DataStream, KeyedProcessFunction, OutputTag, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
 
 GOAL, MINUTE_MS = 500, 60_000
 ROUND_MS, OPEN_MS = 10 * MINUTE_MS, 5 * MINUTE_MS
-TOO_LATE = OutputTag("too late")
 REPRODUCIBLE = Configuration().set_boolean("penstock.watermark.per-record", True)
 
 
@@ -50,14 +50,19 @@ def generated(teams: int = 6, rounds: int = 3, seed: int = 9) -> list[Burst]:
     return [burst for _, burst in sorted(made, key=lambda pair: pair[0])]
 
 
-class Rounds(KeyedProcessFunction):
+TOO_LATE: OutputTag[Burst] = OutputTag("too late")
+
+
+class Rounds(KeyedProcessFunction[tuple[str, int], Burst, Reward]):
     """By team and round: the first burst that completes a minute with enough bubbles wins the reward."""
 
-    def open(self, runtime_context):
+    def open(self, runtime_context: RuntimeContext) -> None:
         self.bursts = runtime_context.get_map_state(MapStateDescriptor("bursts", Types.LONG(), Types.INT()))
         self.won = runtime_context.get_state(ValueStateDescriptor("won", Types.BOOLEAN()))
 
-    def process_element(self, burst, ctx):
+    def process_element(
+        self, burst: Burst, ctx: KeyedProcessFunction.Context[tuple[str, int]]
+    ) -> Iterator[Reward | tuple[OutputTag[Burst], Burst]]:
         timers, (team, number) = ctx.timer_service(), ctx.get_current_key()
         closes_ms = (number + 1) * ROUND_MS + OPEN_MS
         if timers.current_watermark() >= closes_ms:
@@ -69,19 +74,19 @@ class Rounds(KeyedProcessFunction):
             self.won.update(True)
             yield Reward(team, number, burst.player, burst.at_ms <= timers.current_watermark())
 
-    def _best_minute(self, at_ms):
+    def _best_minute(self, at_ms: int) -> int:
         """The most bubbles of a minute that this moment is part of. Such minutes begin with a burst."""
         near = {at: bubbles for at, bubbles in self.bursts.items() if abs(at - at_ms) < MINUTE_MS}
         return max(sum(n for at, n in near.items() if 0 <= at - first < MINUTE_MS) for first in near if first <= at_ms)
 
-    def on_timer(self, timestamp, ctx):
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext[tuple[str, int]]) -> None:
         self.bursts.clear()
         self.won.clear()
 
 
-def rewards(bursts: DataStream) -> DataStream:
+def rewards(bursts: DataStream[Burst]) -> DataStream[Reward]:
     """Rewards, at most one per team and round; bursts that nobody waits for any more are in TOO_LATE."""
-    event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
+    event_time = WatermarkStrategy[Burst].for_bounded_out_of_orderness(Duration.of_seconds(5))
     event_time = event_time.with_timestamp_assigner(lambda burst, _: burst.at_ms)
     timed = bursts.assign_timestamps_and_watermarks(event_time).set_parallelism(1)
     return timed.key_by(lambda burst: (burst.team, burst.at_ms // ROUND_MS)).process(Rounds()).name("rounds")

@@ -49,14 +49,14 @@ STOLEN = (
 )
 
 
-def frauds(charges: DataStream) -> DataStream:
+def frauds(charges: DataStream[Charge]) -> DataStream[Fraud]:
     """Suspicious charges of a stream of charges."""
-    event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(5))
+    event_time = WatermarkStrategy[Charge].for_bounded_out_of_orderness(Duration.of_seconds(5))
     timed = charges.assign_timestamps_and_watermarks(event_time.with_timestamp_assigner(lambda c, _: c.at_ms))
     return CEP.pattern(timed.key_by(lambda c: c.card), STOLEN).select(_fraud).name("stolen cards")
 
 
-def _fraud(match) -> Fraud:
+def _fraud(match: dict[str, list[Charge]]) -> Fraud:
     (trial,), (large,) = match["trial"], match["large"]
     return Fraud(large.card, trial.amount, large.amount, large.at_ms)
 

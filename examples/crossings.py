@@ -8,12 +8,13 @@ interval join pairs a car with the accidents of the last ten minutes at its cros
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
 from penstock.common import Duration, Time, WatermarkStrategy
 from penstock.datastream import DataStream, ProcessJoinFunction, ProcessWindowFunction, StreamExecutionEnvironment
-from penstock.datastream.window import TumblingEventTimeWindows
+from penstock.datastream.window import TimeWindow, TumblingEventTimeWindows
 
 MINUTE_MS = 60_000
 
@@ -42,28 +43,32 @@ def _jumbled(events: list[Seen], random: Random) -> list[Seen]:
     return sorted(events, key=lambda event: event.at_ms + random.randint(0, 30_000))
 
 
-class Count(ProcessWindowFunction):
-    def process(self, key, context, elements):
+class Count(ProcessWindowFunction[Seen, tuple[str, int, int], str, TimeWindow]):
+    def process(
+        self, key: str, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[Seen]
+    ) -> Iterator[tuple[str, int, int]]:
         yield key, context.window().start // MINUTE_MS, sum(1 for _ in elements)
 
 
-class Warn(ProcessJoinFunction):
-    def process_element(self, left, right, ctx):
+class Warn(ProcessJoinFunction[Seen, Seen, tuple[str, str, int]]):
+    def process_element(
+        self, left: Seen, right: Seen, ctx: ProcessJoinFunction.Context
+    ) -> Iterator[tuple[str, str, int]]:
         yield right.crossing, right.what, (right.at_ms - left.at_ms) // 1_000
 
 
-def timed(events: DataStream) -> DataStream:
-    event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(30))
+def timed(events: DataStream[Seen]) -> DataStream[Seen]:
+    event_time = WatermarkStrategy[Seen].for_bounded_out_of_orderness(Duration.of_seconds(30))
     return events.assign_timestamps_and_watermarks(event_time.with_timestamp_assigner(lambda event, _: event.at_ms))
 
 
-def counts(cars: DataStream) -> DataStream:
+def counts(cars: DataStream[Seen]) -> DataStream[tuple[str, int, int]]:
     """(crossing, from minute, cars), every five minutes."""
     by_crossing = timed(cars).key_by(lambda car: car.crossing)
     return by_crossing.window(TumblingEventTimeWindows.of(Time.minutes(5))).process(Count()).name("cars")
 
 
-def warnings(cars: DataStream, accidents: DataStream) -> DataStream:
+def warnings(cars: DataStream[Seen], accidents: DataStream[Seen]) -> DataStream[tuple[str, str, int]]:
     """(crossing, car, seconds since the accident) for every car within ten minutes after one."""
     happened = timed(accidents).key_by(lambda accident: accident.crossing)
     recent = happened.interval_join(timed(cars).key_by(lambda car: car.crossing))

@@ -7,10 +7,11 @@ Two states and a bit of keyed state say it better than a pattern: after every di
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 from penstock.common import Types
-from penstock.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
+from penstock.datastream import DataStream, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.state import ValueStateDescriptor
 
 EVEN, ODD = "even", "odd"
@@ -23,20 +24,22 @@ def generated(machines: int = 3, digits: int = 30, seed: int = 13) -> list[tuple
     return [(f"m{random.randrange(machines)}", random.randint(0, 1)) for _ in range(digits)]
 
 
-class EvenZeros(KeyedProcessFunction):
+class EvenZeros(KeyedProcessFunction[str, tuple[str, int], tuple[str, int, str]]):
     """The state of a machine is the state of the automaton; a machine begins with no zeros, which is even."""
 
-    def open(self, runtime_context):
+    def open(self, runtime_context: RuntimeContext) -> None:
         self.state = runtime_context.get_state(ValueStateDescriptor("state", Types.STRING()))
 
-    def process_element(self, value, ctx):
+    def process_element(
+        self, value: tuple[str, int], ctx: KeyedProcessFunction.Context[str]
+    ) -> Iterator[tuple[str, int, str]]:
         machine, digit = value
         state = NEXT[self.state.value() or EVEN, digit]
         self.state.update(state)
         yield machine, digit, state
 
 
-def even_zeros(digits: DataStream) -> DataStream:
+def even_zeros(digits: DataStream[tuple[str, int]]) -> DataStream[tuple[str, int, str]]:
     """For every digit: (machine, digit, even or odd)."""
     return digits.key_by(lambda value: value[0]).process(EvenZeros()).name("even zeros")
 

@@ -47,14 +47,14 @@ FAILURES = (
 )
 
 
-def failed_logins(logins: DataStream) -> DataStream:
+def failed_logins(logins: DataStream[Login]) -> DataStream[Alert]:
     """Alerts of a stream of logins."""
-    event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(2))
+    event_time = WatermarkStrategy[Login].for_bounded_out_of_orderness(Duration.of_seconds(2))
     timed = logins.assign_timestamps_and_watermarks(event_time.with_timestamp_assigner(lambda login, _: login.at_ms))
     return CEP.pattern(timed.key_by(lambda login: login.user), FAILURES).select(_alert).name("failures in a row")
 
 
-def _alert(match) -> Alert:
+def _alert(match: dict[str, list[Login]]) -> Alert:
     failed = match["failed"]
     return Alert(failed[0].user, failed[0].at_ms, failed[-1].at_ms)
 

@@ -7,6 +7,7 @@ People browse before they buy; programs that push up a shop's figures do not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -44,7 +45,7 @@ def generated(users: int = 12, visits: int = 80, seed: int = 7) -> list[Action]:
     return sorted(made, key=lambda a: a.at_ms + random.randint(0, 400))
 
 
-def _is(kind: str):
+def _is(kind: str) -> Callable[[Action], bool]:
     return lambda action: action.kind == kind
 
 
@@ -59,14 +60,14 @@ IN_A_HURRY = (
 )
 
 
-def fake_orders(actions: DataStream) -> DataStream:
+def fake_orders(actions: DataStream[Action]) -> DataStream[FakeOrder]:
     """Orders of a stream of actions that look fake."""
-    event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(1))
+    event_time = WatermarkStrategy[Action].for_bounded_out_of_orderness(Duration.of_seconds(1))
     timed = actions.assign_timestamps_and_watermarks(event_time.with_timestamp_assigner(lambda a, _: a.at_ms))
     return CEP.pattern(timed.key_by(lambda a: a.user), IN_A_HURRY).select(_fake).name("fake orders")
 
 
-def _fake(match) -> FakeOrder:
+def _fake(match: dict[str, list[Action]]) -> FakeOrder:
     (login,), (pay,) = match["login"], match["pay"]
     return FakeOrder(login.user, login.at_ms, pay.at_ms)
 

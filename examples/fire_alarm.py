@@ -61,17 +61,16 @@ FIRE = (
 )
 
 
-def alarms(readings: DataStream, smoke: DataStream) -> DataStream:
+def alarms(readings: DataStream[Temperature], smoke: DataStream[Smoke]) -> DataStream[Alarm]:
     """Alarms of two streams."""
-    event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_minutes(2))
+    event_time = WatermarkStrategy[Temperature | Smoke].for_bounded_out_of_orderness(Duration.of_minutes(2))
     event_time = event_time.with_timestamp_assigner(lambda event, _: event.at_ms)
-    both = readings.assign_timestamps_and_watermarks(event_time).union(
-        smoke.assign_timestamps_and_watermarks(event_time)
-    )
+    both: DataStream[Temperature | Smoke] = readings.assign_timestamps_and_watermarks(event_time)
+    both = both.union(smoke.assign_timestamps_and_watermarks(event_time))
     return CEP.pattern(both.key_by(lambda event: event.room), FIRE).select(_alarm).name("fires")
 
 
-def _alarm(match) -> Alarm:
+def _alarm(match: dict[str, list[Temperature | Smoke]]) -> Alarm:
     (hot,), (smoke,) = match["hot"], match["smoke"]
     return Alarm(hot.room, hot.at_ms, smoke.at_ms)
 

@@ -6,11 +6,12 @@ penstock run examples/hashtags.py
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from random import Random
 
 from penstock.common import Duration, Time, WatermarkStrategy
 from penstock.datastream import DataStream, ProcessWindowFunction, StreamExecutionEnvironment
-from penstock.datastream.window import TumblingEventTimeWindows
+from penstock.datastream.window import TimeWindow, TumblingEventTimeWindows
 
 MINUTE_MS = 60_000
 TOPICS = ["#Spark", "#spark", "#python", "#流处理", "#rain", "#football", "#breakfast"]
@@ -32,17 +33,19 @@ def hashtags(post: tuple[str, int]) -> list[str]:
     return sorted({tag.lower() for tag in re.findall(r"#\w+", post[0])})
 
 
-class WithTime(ProcessWindowFunction):
+class WithTime(ProcessWindowFunction[tuple[str, int], tuple[int, str, int], str, TimeWindow]):
     """(from minute, hashtag, count), made of the one count that the window was reduced to."""
 
-    def process(self, key, context, elements):
+    def process(
+        self, key: str, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[tuple[str, int]]
+    ) -> Iterator[tuple[int, str, int]]:
         ((_, count),) = elements
         yield context.window().start // MINUTE_MS, key, count
 
 
-def counted(posts: DataStream) -> DataStream:
+def counted(posts: DataStream[tuple[str, int]]) -> DataStream[tuple[int, str, int]]:
     """(from minute, hashtag, count) for every ten minutes and every hashtag used in them."""
-    event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(15))
+    event_time = WatermarkStrategy[tuple[str, int]].for_bounded_out_of_orderness(Duration.of_seconds(15))
     timed = posts.assign_timestamps_and_watermarks(event_time.with_timestamp_assigner(lambda post, _: post[1]))
     return (
         timed.flat_map(hashtags)

@@ -8,6 +8,7 @@ window of five minutes behind them gathers exactly those and ranks them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import nsmallest
 from random import Random
@@ -15,7 +16,7 @@ from random import Random
 from penstock.common import Duration, Time, WatermarkStrategy
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.datastream.functions import ProcessAllWindowFunction
-from penstock.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
+from penstock.datastream.window import SlidingEventTimeWindows, TimeWindow, TumblingEventTimeWindows
 
 MINUTE_MS, TOP = 60_000, 3
 LAST_HOUR = SlidingEventTimeWindows.of(Time.hours(1), Time.minutes(5))
@@ -42,18 +43,20 @@ def generated(minutes: int = 120, seed: int = 2) -> list[tuple[str, int]]:
     return sorted(made, key=lambda view: view[1] + random.randint(0, 20_000))
 
 
-class Rank(ProcessAllWindowFunction):
+class Rank(ProcessAllWindowFunction[tuple[str, int], Ranking, TimeWindow]):
     """The first of all (item, views) of a window; of equals the one that comes first in the alphabet."""
 
-    def process(self, context, elements):
+    def process(
+        self, context: ProcessAllWindowFunction.Context[TimeWindow], elements: Iterable[tuple[str, int]]
+    ) -> Iterator[Ranking]:
         minutes = context.window().end // MINUTE_MS
         top = nsmallest(TOP, elements, key=lambda counted: (-counted[1], counted[0]))
         yield Ranking(f"{minutes // 60:02}:{minutes % 60:02}", tuple(top))
 
 
-def hot_items(views: DataStream) -> DataStream:
+def hot_items(views: DataStream[tuple[str, int]]) -> DataStream[Ranking]:
     """A ranking every five minutes."""
-    event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(20))
+    event_time = WatermarkStrategy[tuple[str, int]].for_bounded_out_of_orderness(Duration.of_seconds(20))
     timed = views.assign_timestamps_and_watermarks(event_time.with_timestamp_assigner(lambda view, _: view[1]))
     counted = (
         timed.map(lambda view: (view[0], 1))

@@ -9,11 +9,18 @@ behind each record is.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
 from penstock.common import Configuration, Types, WatermarkStrategy
-from penstock.datastream import DataStream, KeyedProcessFunction, ProcessFunction, StreamExecutionEnvironment
+from penstock.datastream import (
+    DataStream,
+    KeyedProcessFunction,
+    ProcessFunction,
+    RuntimeContext,
+    StreamExecutionEnvironment,
+)
 from penstock.datastream.state import MapStateDescriptor
 
 DAY_MS = 86_400_000
@@ -41,35 +48,35 @@ def generated(days: int = 3, per_day: int = 400, seed: int = 17) -> list[int]:
     return [at_ms for _, at_ms in sorted(made)]
 
 
-class Behind(ProcessFunction):
+class Behind(ProcessFunction[int, tuple[int, int]]):
     """(day, how far the record is behind the newest one before it)."""
 
-    def process_element(self, value, ctx):
+    def process_element(self, at_ms: int, ctx: ProcessFunction.Context) -> Iterator[tuple[int, int]]:
         newest_ms = ctx.timer_service().current_watermark() + 1
-        yield ctx.timestamp() // DAY_MS, max(0, newest_ms - ctx.timestamp())
+        yield at_ms // DAY_MS, max(0, newest_ms - at_ms)
 
 
-class PerDay(KeyedProcessFunction):
+class PerDay(KeyedProcessFunction[int, tuple[int, int], Day]):
     """Counts a day's records by delay, and tells the counts a day after the day has ended."""
 
-    def open(self, runtime_context):
+    def open(self, runtime_context: RuntimeContext) -> None:
         self.counts = runtime_context.get_map_state(MapStateDescriptor("counts", Types.LONG(), Types.INT()))
 
-    def process_element(self, value, ctx):
+    def process_element(self, value: tuple[int, int], ctx: KeyedProcessFunction.Context[int]) -> None:
         day, behind_ms = value
         ctx.timer_service().register_event_time_timer((day + 2) * DAY_MS)
         for delay_ms in [-1, *(delay_ms for delay_ms in DELAYS_MS if behind_ms > delay_ms)]:
             self.counts.put(delay_ms, (self.counts.get(delay_ms) or 0) + 1)
 
-    def on_timer(self, timestamp, ctx):
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext[int]) -> Iterator[Day]:
         late = tuple((delay_ms, self.counts.get(delay_ms) or 0) for delay_ms in DELAYS_MS)
-        yield Day(ctx.get_current_key(), self.counts.get(-1), late)
+        yield Day(ctx.get_current_key(), self.counts.get(-1) or 0, late)
         self.counts.clear()
 
 
-def late_records(moments: DataStream) -> DataStream:
+def late_records(moments: DataStream[int]) -> DataStream[Day]:
     """For every day how many records were late, at several delays."""
-    newest = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda at_ms, _: at_ms)
+    newest = WatermarkStrategy[int].for_monotonous_timestamps().with_timestamp_assigner(lambda at_ms, _: at_ms)
     timed = moments.assign_timestamps_and_watermarks(newest).set_parallelism(1)
     return timed.process(Behind()).key_by(lambda pair: pair[0]).process(PerDay()).name("late per day")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from penstock.cep import CEP, AfterMatchSkipStrategy, Pattern
+from penstock.cep import CEP, AfterMatchSkipStrategy, IterativeCondition, Pattern
 from penstock.common import Duration, WatermarkStrategy
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 
@@ -46,15 +46,15 @@ def generated(sensors: int = 3, readings: int = 60, seed: int = 3) -> list[Readi
     return sorted(made, key=lambda r: r.at_ms + random.randint(0, 400))  # they arrive a little out of order
 
 
-def _so_far(ctx) -> list[Reading]:
+def _so_far(ctx: IterativeCondition.Context) -> list[Reading]:
     return [*ctx.get_events_for_pattern("first"), *ctx.get_events_for_pattern("rising")]
 
 
-def rises(reading: Reading, ctx) -> bool:
+def rises(reading: Reading, ctx: IterativeCondition.Context) -> bool:
     return reading.celsius > _so_far(ctx)[-1].celsius
 
 
-def for_a_second(reading: Reading, ctx) -> bool:
+def for_a_second(reading: Reading, ctx: IterativeCondition.Context) -> bool:
     return reading.at_ms - _so_far(ctx)[0].at_ms >= SECOND_MS
 
 
@@ -72,14 +72,14 @@ RISE = (
 )
 
 
-def warnings(readings: DataStream) -> DataStream:
+def warnings(readings: DataStream[Reading]) -> DataStream[Warning]:
     """Warnings of a stream of readings."""
-    event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(1))
+    event_time = WatermarkStrategy[Reading].for_bounded_out_of_orderness(Duration.of_seconds(1))
     timed = readings.assign_timestamps_and_watermarks(event_time.with_timestamp_assigner(lambda r, _: r.at_ms))
     return CEP.pattern(timed.key_by(lambda r: r.sensor), RISE).select(_warning).name("rising for a second")
 
 
-def _warning(match) -> Warning:
+def _warning(match: dict[str, list[Reading]]) -> Warning:
     first, last = match["first"][0], match["last"][0]
     return Warning(first.sensor, first.at_ms, last.at_ms, 2 + len(match.get("rising", ())))
 

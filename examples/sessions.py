@@ -8,12 +8,13 @@ action that arrives out of order may well join two that were apart.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
 from penstock.common import Duration, Time, WatermarkStrategy
 from penstock.datastream import DataStream, ProcessWindowFunction, StreamExecutionEnvironment
-from penstock.datastream.window import EventTimeSessionWindows
+from penstock.datastream.window import EventTimeSessionWindows, TimeWindow
 
 GAP_MS = 5 * 60_000
 
@@ -46,18 +47,20 @@ def generated(users: int = 6, visits: int = 8, seed: int = 15) -> list[Action]:
     return sorted(made, key=lambda action: action.at_ms + random.randint(0, 30_000))
 
 
-class Describe(ProcessWindowFunction):
+class Describe(ProcessWindowFunction[Action, Session, str, TimeWindow]):
     """A session's window ends one gap after its last action."""
 
-    def process(self, key, context, elements):
+    def process(
+        self, key: str, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[Action]
+    ) -> Iterator[Session]:
         actions = sorted(elements, key=lambda action: action.at_ms)
         window = context.window()
         yield Session(key, window.start, window.end - GAP_MS, tuple(action.page for action in actions))
 
 
-def sessions(actions: DataStream) -> DataStream:
+def sessions(actions: DataStream[Action]) -> DataStream[Session]:
     """Every user's sessions, each when it has ended."""
-    event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(30))
+    event_time = WatermarkStrategy[Action].for_bounded_out_of_orderness(Duration.of_seconds(30))
     timed = actions.assign_timestamps_and_watermarks(event_time.with_timestamp_assigner(lambda a, _: a.at_ms))
     by_user = timed.key_by(lambda action: action.user)
     return by_user.window(EventTimeSessionWindows.with_gap(Time.milliseconds(GAP_MS))).process(Describe())

@@ -16,7 +16,6 @@ from penstock.common import Duration, Time, WatermarkStrategy
 from penstock.datastream import DataStream, OutputTag, StreamExecutionEnvironment
 
 LIMIT_MS = 15 * 60_000
-UNPAID = OutputTag("unpaid")
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,9 @@ class Paid:
 class Unpaid:
     order: int
     due_ms: int
+
+
+UNPAID: OutputTag[Unpaid] = OutputTag("unpaid")
 
 
 def generated(orders: int = 60, seed: int = 6) -> list[OrderEvent]:
@@ -58,20 +60,20 @@ PAYMENT = (
 )
 
 
-def payments(events: DataStream) -> DataStream:
+def payments(events: DataStream[OrderEvent]) -> DataStream[Paid]:
     """Paid orders; those that were not paid in time are in the side output UNPAID."""
-    event_time = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(30))
+    event_time = WatermarkStrategy[OrderEvent].for_bounded_out_of_orderness(Duration.of_seconds(30))
     timed = events.assign_timestamps_and_watermarks(event_time.with_timestamp_assigner(lambda e, _: e.at_ms))
     found = CEP.pattern(timed.key_by(lambda e: e.order), PAYMENT)
     return found.select(UNPAID, _unpaid, _paid).name("payments")
 
 
-def _paid(match) -> Paid:
+def _paid(match: dict[str, list[OrderEvent]]) -> Paid:
     (created,), (paid,) = match["created"], match["paid"]
     return Paid(paid.order, paid.at_ms - created.at_ms)
 
 
-def _unpaid(match, timeout_timestamp: int) -> Unpaid:
+def _unpaid(match: dict[str, list[OrderEvent]], timeout_timestamp: int) -> Unpaid:
     return Unpaid(match["created"][0].order, timeout_timestamp)
 
 

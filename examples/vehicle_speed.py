@@ -9,12 +9,13 @@ whenever both know a second, the two are compared. Event time lets the two meet,
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import NamedTuple
 
 from penstock.common import Configuration, Duration, Time, WatermarkStrategy
 from penstock.datastream import DataStream, ProcessWindowFunction, StreamExecutionEnvironment
-from penstock.datastream.window import TumblingEventTimeWindows
+from penstock.datastream.window import TimeWindow, TumblingEventTimeWindows
 
 SECOND_MS, LATENESS_MS = 1_000, 30_000
 UNIT_DELAY, PHONE_DELAY = Duration.of_seconds(30), Duration.of_minutes(9)
@@ -63,16 +64,18 @@ def _arriving(readings: list[Reading], delay_ms: int, random: Random) -> list[Re
     return sorted(readings, key=lambda r: r.at_ms + delay_ms * random.choices(held_up, often)[0])
 
 
-class Averaged(ProcessWindowFunction):
-    def process(self, key, context, elements):
+class Averaged(ProcessWindowFunction[Reading, Average, str, TimeWindow]):
+    def process(
+        self, key: str, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[Reading]
+    ) -> Iterator[Average]:
         speeds = [reading.kmh for reading in elements]
         average = round(sum(speeds) / len(speeds), 2)
         yield Average(key, context.window().start // SECOND_MS, average, len(speeds))
 
 
-def averages(readings: DataStream, delay: Duration) -> DataStream:
+def averages(readings: DataStream[Reading], delay: Duration) -> DataStream[Average]:
     """The average of every second, sent again when a late reading changes it."""
-    event_time = WatermarkStrategy.for_bounded_out_of_orderness(delay)
+    event_time = WatermarkStrategy[Reading].for_bounded_out_of_orderness(delay)
     event_time = event_time.with_timestamp_assigner(lambda reading, _: reading.at_ms)
     timed = readings.assign_timestamps_and_watermarks(event_time).set_parallelism(1)
     by_vehicle = timed.key_by(lambda reading: reading.vehicle)
@@ -87,7 +90,7 @@ def compare(units: list[Average], phones: list[Average]) -> list[Comparison]:
     return [Comparison(unit.vehicle, unit.second, unit, phone)]
 
 
-def compared(unit: DataStream, phone: DataStream) -> DataStream:
+def compared(unit: DataStream[Reading], phone: DataStream[Reading]) -> DataStream[Comparison]:
     """Seconds that both streams know; a later comparison of the same second replaces the earlier one."""
     both = averages(unit, UNIT_DELAY).co_group(averages(phone, PHONE_DELAY))
     keyed = both.where(lambda average: average.vehicle).equal_to(lambda average: average.vehicle)

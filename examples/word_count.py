@@ -16,7 +16,7 @@ from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 LINES = ["to be or not to be", "that is the question", "whether it is nobler to be or to seem"]
 
 
-def word_count(lines: DataStream) -> DataStream:
+def word_count(lines: DataStream[str]) -> DataStream[tuple[str, int]]:
     """(word, count so far) for every word."""
     return (
         lines.flat_map(lambda line: re.findall(r"\w+", line.lower()), Types.STRING())

@@ -41,13 +41,13 @@ def keyed() -> Any:
 
 def lateness(span: Any) -> Any:
     windowed = keyed().window(TumblingEventTimeWindows.of(Time.seconds(9))).allowed_lateness(span)
-    spec = windowed.reduce(lambda a, b: a)._draft.spec
+    spec = windowed.reduce(lambda a, b: a)._transformation.spec
     assert isinstance(spec, WindowSpec)
     return spec.lateness_ms
 
 
 def timeout(span: Any) -> Any:
-    spec = AsyncDataStream.ordered_wait(env().from_collection([1]), Echo(), span)._draft.spec
+    spec = AsyncDataStream.ordered_wait(env().from_collection([1]), Echo(), span)._transformation.spec
     assert isinstance(spec, AsyncSpec)
     return spec.timeout_ms
 
@@ -68,7 +68,7 @@ TAKERS: dict[str, Any] = {
     "sliding processing time": lambda span: repr(SlidingProcessingTimeWindows.of(span, span)),
     "session": lambda span: repr(EventTimeSessionWindows.with_gap(span)),
     "session processing time": lambda span: repr(ProcessingTimeSessionWindows.with_gap(span)),
-    "time_window": lambda span: repr(keyed().time_window(span, span).reduce(min)._draft.spec.assigner),
+    "time_window": lambda span: repr(keyed().time_window(span, span).reduce(min)._transformation.spec.assigner),
     "continuous": lambda span: ContinuousEventTimeTrigger.of(span).interval,
     "continuous processing time": lambda span: ContinuousProcessingTimeTrigger.of(span).interval,
     "count or timeout": lambda span: CountOrTimeoutTrigger.of(1, span)._timeout_ms,

@@ -1,4 +1,4 @@
-"""Asynchronous functions on a stream (O5)."""
+"""Asynchronous functions on a stream."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from penstock.core.errors import ProgramError
 from penstock.core.given import described
 from penstock.core.specs import AsyncSpec
 from penstock.core.time import Span
+from penstock.core.type_variables import R, T
 from penstock.core.types import TypeInformation
 from penstock.core.windows import span_ms
 
@@ -25,61 +26,65 @@ class AsyncDataStream:
 
     @staticmethod
     def unordered_wait(
-        data_stream: DataStream[Any],
-        async_function: AsyncFunction,
+        data_stream: DataStream[T],
+        async_function: AsyncFunction[T, R],
         timeout: Span,
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream[Any]:
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]:
+        """Results leave as calls end; a call that fails is not repeated."""
         return _wait(data_stream, async_function, timeout, capacity, False, NO_RETRY_STRATEGY)._typed(output_type)
 
     @staticmethod
     def unordered_wait_with_retry(
-        data_stream: DataStream[Any],
-        async_function: AsyncFunction,
+        data_stream: DataStream[T],
+        async_function: AsyncFunction[T, R],
         timeout: Span,
         async_retry_strategy: AsyncRetryStrategy,
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream[Any]:
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]:
+        """Results leave as calls end; a call that fails is repeated as the strategy says."""
         return _wait(data_stream, async_function, timeout, capacity, False, async_retry_strategy)._typed(output_type)
 
     @staticmethod
     def ordered_wait(
-        data_stream: DataStream[Any],
-        async_function: AsyncFunction,
+        data_stream: DataStream[T],
+        async_function: AsyncFunction[T, R],
         timeout: Span,
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream[Any]:
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]:
+        """Results leave in the order of their records; a call that fails is not repeated."""
         return _wait(data_stream, async_function, timeout, capacity, True, NO_RETRY_STRATEGY)._typed(output_type)
 
     @staticmethod
     def ordered_wait_with_retry(
-        data_stream: DataStream[Any],
-        async_function: AsyncFunction,
+        data_stream: DataStream[T],
+        async_function: AsyncFunction[T, R],
         timeout: Span,
         async_retry_strategy: AsyncRetryStrategy,
         capacity: int = 100,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream[Any]:
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]:
+        """Results leave in the order of their records; a call that fails is repeated as the strategy says."""
         return _wait(data_stream, async_function, timeout, capacity, True, async_retry_strategy)._typed(output_type)
 
 
 def _wait(
-    stream: DataStream[Any],
-    function: AsyncFunction,
+    stream: DataStream[T],
+    function: AsyncFunction[T, R],
     timeout: Span,
     capacity: int,
     ordered: bool,
     retry: AsyncRetryStrategy,
-) -> DataStream[Any]:
+) -> DataStream[R]:
     timeout_ms = span_ms(timeout, f"{type(function).__name__}: the time-out", positive=False)
     _check(function, timeout_ms, capacity, retry)
     return stream._add("Async Wait", AsyncSpec(function, timeout_ms, capacity, ordered, retry))
 
 
-def _check(function: AsyncFunction, timeout_ms: int, capacity: int, retry: AsyncRetryStrategy) -> None:
+def _check(function: AsyncFunction[T, R], timeout_ms: int, capacity: int, retry: AsyncRetryStrategy) -> None:
     if isinstance(function, type):
         raise ProgramError(f"an AsyncFunction is needed, got {described(function)}")
     name = type(function).__name__

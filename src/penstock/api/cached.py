@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import finalize
 
 from penstock.api.data_stream import DataStream
-from penstock.api.draft import Draft, Feed, upstream
+from penstock.api.transformation import Transformation, TransformationInput, upstream
 from penstock.connectors.cache import CacheSink, CacheSource, forget
 from penstock.core.config.options.tuning import CACHE_DIR
 from penstock.core.errors import ProgramError
@@ -19,12 +19,12 @@ from penstock.jobs.client import JobClient, JobStatus
 if TYPE_CHECKING:
     from penstock.api.environment import StreamExecutionEnvironment
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 __all__ = ["Cache", "CachedDataStream", "cached"]
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     return value
 
 
@@ -34,9 +34,12 @@ class Cache:
     The folder is local to the driver unless `penstock.cache.dir` names one that all workers reach.
     """
 
-    def __init__(self, draft: Draft, root: str | None) -> None:
-        self.draft = draft
-        self._compute: tuple[OperatorSpec, tuple[Feed, ...]] = (draft.spec, draft.inputs)
+    def __init__(self, transformation: Transformation, root: str | None) -> None:
+        self.transformation = transformation
+        self._compute: tuple[OperatorSpec, tuple[TransformationInput, ...]] = (
+            transformation.spec,
+            transformation.inputs,
+        )
         self._root = tempfile.mkdtemp(prefix="penstock-cache-", dir=root or scratch_folder())
         self._generation = 0
         self._filling: JobClient | None = None
@@ -52,14 +55,18 @@ class Cache:
             return
         status = self._filling.status
         if status is JobStatus.FINISHED:
-            self.draft.spec, self.draft.inputs = SourceSpec(CacheSource(self.folder)), ()
+            self.transformation.spec, self.transformation.inputs = SourceSpec(CacheSource(self.folder)), ()
             self._filling = None
         elif status in (JobStatus.FAILED, JobStatus.CANCELED):
             self.invalidate()
 
-    def wanted_by(self, drafts: list[Draft]) -> bool:
+    def wanted_by(self, transformations: list[Transformation]) -> bool:
         """Whether a program computes the stream, and nobody does so already."""
-        return bool(self.draft.inputs) and self._filling is None and self.draft in upstream(drafts)
+        return (
+            bool(self.transformation.inputs)
+            and self._filling is None
+            and self.transformation in upstream(transformations)
+        )
 
     def filled_by(self, client: JobClient) -> None:
         self._filling = client
@@ -72,14 +79,14 @@ class Cache:
         forget(self.folder)
         self._generation += 1
         self._filling = None
-        self.draft.spec, self.draft.inputs = self._compute
+        self.transformation.spec, self.transformation.inputs = self._compute
 
 
-class CachedDataStream(DataStream[T]):
+class CachedDataStream(DataStream[T_co]):
     """Computed by the first job that uses it, read from its cache by the later ones."""
 
     def __init__(self, env: StreamExecutionEnvironment, cache: Cache) -> None:
-        super().__init__(env, (Feed(cache.draft),))
+        super().__init__(env, (TransformationInput(cache.transformation),))
         self._cache = cache
 
     def invalidate(self) -> None:
@@ -87,14 +94,14 @@ class CachedDataStream(DataStream[T]):
         self._cache.invalidate()
 
 
-def cached(env: StreamExecutionEnvironment, feeds: tuple[Feed, ...]) -> CachedDataStream[Any]:
+def cached(env: StreamExecutionEnvironment, inputs: tuple[TransformationInput, ...]) -> CachedDataStream[Any]:
     """What `DataStream.cache` gives."""
-    drafts = upstream([feed.source for feed in feeds])
-    for draft in drafts:
-        if isinstance(draft.spec, SourceSpec) and not draft.spec.source.bounded:
-            raise ProgramError(f"cache() needs a bounded stream, but source '{draft.name}' never ends")
-    draft = env._draft("Cache", TransformSpec("map", _same), feeds)
-    env._drafts.remove(draft)
-    cache = Cache(draft, env.get_configuration().get(CACHE_DIR) or None)
+    transformations = upstream([read.source for read in inputs])
+    for transformation in transformations:
+        if isinstance(transformation.spec, SourceSpec) and not transformation.spec.source.bounded:
+            raise ProgramError(f"cache() needs a bounded stream, but source '{transformation.name}' never ends")
+    transformation = env._add_transformation("Cache", TransformSpec("map", _same), inputs)
+    env._transformations.remove(transformation)
+    cache = Cache(transformation, env.get_configuration().get(CACHE_DIR) or None)
     env._caches.append(cache)
     return CachedDataStream(env, cache)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Generic, overload
 
-from penstock.api.data_stream import DataStream, KeyedStream
-from penstock.api.draft import Feed
+from penstock.api.data_stream import DataStream
+from penstock.api.keyed_stream import KeyedStream
+from penstock.api.transformation import TransformationInput
 from penstock.api.wrap import CoTransform
 from penstock.core.co_functions import (
     BroadcastProcessFunction,
@@ -18,18 +19,29 @@ from penstock.core.co_functions import (
     KeyedCoProcessFunction,
 )
 from penstock.core.errors import ProgramError
-from penstock.core.functions import KeySelector
+from penstock.core.functions import Function, KeySelector
 from penstock.core.given import described
 from penstock.core.specs import BroadcastSpec, KeyedProcessSpec, OperatorSpec, ProcessSpec
 from penstock.core.state import MapStateDescriptor
+from penstock.core.type_variables import K, R, T, V
 from penstock.core.types import TypeInformation
 
-__all__ = ["BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams", "connect"]
+__all__ = ["BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams", "add_to_both", "connect"]
 
 _BOTH = ("process_element1", "process_element2")
 
 
-def connect(first: DataStream[Any], second: DataStream[Any] | BroadcastStream) -> Any:
+@overload
+def connect(first: DataStream[T], second: DataStream[V]) -> ConnectedStreams[T, V]: ...
+@overload
+def connect(first: DataStream[T], second: BroadcastStream[V]) -> BroadcastConnectedStream[T, V]: ...
+@overload
+def connect(
+    first: DataStream[T], second: DataStream[V] | BroadcastStream[V]
+) -> ConnectedStreams[T, V] | BroadcastConnectedStream[T, V]: ...
+def connect(
+    first: DataStream[T], second: DataStream[V] | BroadcastStream[V]
+) -> ConnectedStreams[T, V] | BroadcastConnectedStream[T, V]:
     """What `DataStream.connect` gives: depends on the other stream."""
     if isinstance(second, BroadcastStream):
         return BroadcastConnectedStream(first, second, second.broadcast_state_descriptors)
@@ -38,51 +50,59 @@ def connect(first: DataStream[Any], second: DataStream[Any] | BroadcastStream) -
     return ConnectedStreams(first, second)
 
 
-def _feeds(stream: DataStream[Any], index: int) -> tuple[Feed, ...]:
-    return tuple(replace(feed, input=index) for feed in stream._feeds)
+def _as_input(stream: DataStream[object], index: int) -> tuple[TransformationInput, ...]:
+    return tuple(replace(read, input=index) for read in stream._inputs)
 
 
-def _add(first: DataStream[Any], second: DataStream[Any], name: str, spec: OperatorSpec) -> DataStream[Any]:
+def add_to_both(
+    first: DataStream[object], second: DataStream[object], name: str, spec: OperatorSpec
+) -> DataStream[Any]:
     env = first.get_execution_environment()
     if second.get_execution_environment() is not env:
         raise ProgramError("connect() joins two streams of one environment; these belong to different ones")
-    return DataStream(env, (Feed(env._draft(name, spec, (*_feeds(first, 0), *_feeds(second, 1)))),))
+    return DataStream(
+        env, (TransformationInput(env._add_transformation(name, spec, (*_as_input(first, 0), *_as_input(second, 1)))),)
+    )
 
 
-class ConnectedStreams:
+class ConnectedStreams(Generic[T, V]):
     """Two streams, of different types perhaps, that one operator sees; keyed alike they share state per key."""
 
-    def __init__(self, stream1: DataStream[Any], stream2: DataStream[Any]) -> None:
+    def __init__(self, stream1: DataStream[T], stream2: DataStream[V]) -> None:
         self.stream1, self.stream2 = stream1, stream2
 
     def key_by(
         self,
-        key_selector1: Callable[[Any], Any] | KeySelector,
-        key_selector2: Callable[[Any], Any] | KeySelector,
-        key_type: TypeInformation | None = None,
-    ) -> ConnectedStreams:
+        key_selector1: Callable[[T], K] | KeySelector[T, K],
+        key_selector2: Callable[[V], K] | KeySelector[V, K],
+        key_type: TypeInformation[Any] | None = None,
+    ) -> ConnectedStreams[T, V]:
         """Key both streams; equal keys of either meet in the same subtask."""
         return ConnectedStreams(
             self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
         )
 
-    def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> DataStream[Any]:
+    def map(self, func: CoMapFunction[T, V, R], output_type: TypeInformation[Any] | None = None) -> DataStream[R]:
         """One record in, one out."""
         if not isinstance(func, CoMapFunction):
             raise TypeError(f"map() on connected streams takes a CoMapFunction, got {described(func)}")
         return self._process("Co-Map", CoTransform(func))._typed(output_type)
 
-    def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> DataStream[Any]:
+    def flat_map(
+        self, func: CoFlatMapFunction[T, V, R], output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[R]:
         """One record in, any number out."""
         if not isinstance(func, CoFlatMapFunction):
             raise TypeError(f"flat_map() on connected streams takes a CoFlatMapFunction, got {described(func)}")
         return self._process("Co-Flat Map", CoTransform(func))._typed(output_type)
 
     def process(
-        self, func: CoProcessFunction | KeyedCoProcessFunction, output_type: TypeInformation | None = None
-    ) -> DataStream[Any]:
+        self,
+        func: CoProcessFunction[T, V, R] | KeyedCoProcessFunction[Any, T, V, R],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]:
         """See the records of both, with timestamp and clocks; keyed, with state and timers."""
-        wanted = KeyedCoProcessFunction if self._is_keyed_stream() else CoProcessFunction
+        wanted: type[Function] = KeyedCoProcessFunction if self._is_keyed_stream() else CoProcessFunction
         if not isinstance(func, wanted):
             keyed = "keyed" if self._is_keyed_stream() else "not keyed"
             raise TypeError(
@@ -90,10 +110,10 @@ class ConnectedStreams:
             )
         return self._process("Co-Process", func)._typed(output_type)
 
-    def _process(self, name: str, function: Any) -> DataStream[Any]:
+    def _process(self, name: str, function: Function) -> DataStream[Any]:
         if self._is_keyed_stream():
-            return _add(self.stream1, self.stream2, f"Keyed {name}", KeyedProcessSpec(function, _BOTH))
-        return _add(self.stream1, self.stream2, name, ProcessSpec(function, _BOTH))
+            return add_to_both(self.stream1, self.stream2, f"Keyed {name}", KeyedProcessSpec(function, _BOTH))
+        return add_to_both(self.stream1, self.stream2, name, ProcessSpec(function, _BOTH))
 
     def _is_keyed_stream(self) -> bool:
         keyed = [isinstance(s, KeyedStream) for s in (self.stream1, self.stream2)]
@@ -105,11 +125,11 @@ class ConnectedStreams:
         return all(keyed)
 
 
-class BroadcastStream:
+class BroadcastStream(Generic[T]):
     """A stream whose records go to every subtask, with the maps it may fill; made by `broadcast(descriptor, …)`."""
 
     def __init__(
-        self, input_stream: DataStream[Any], broadcast_state_descriptors: Iterable[MapStateDescriptor]
+        self, input_stream: DataStream[T], broadcast_state_descriptors: Iterable[MapStateDescriptor[Any, Any]]
     ) -> None:
         self.input_stream = input_stream
         self.broadcast_state_descriptors = list(broadcast_state_descriptors)
@@ -118,14 +138,14 @@ class BroadcastStream:
                 raise TypeError(f"broadcast() takes MapStateDescriptors, got {type(descriptor).__name__}")
 
 
-class BroadcastConnectedStream:
+class BroadcastConnectedStream(Generic[T, V]):
     """A stream, keyed or not, together with a broadcast one."""
 
     def __init__(
         self,
-        non_broadcast_stream: DataStream[Any],
-        broadcast_stream: BroadcastStream,
-        broadcast_state_descriptors: Iterable[MapStateDescriptor],
+        non_broadcast_stream: DataStream[T],
+        broadcast_stream: BroadcastStream[V],
+        broadcast_state_descriptors: Iterable[MapStateDescriptor[Any, Any]],
     ) -> None:
         self.non_broadcast_stream = non_broadcast_stream
         self.broadcast_stream = broadcast_stream
@@ -133,12 +153,12 @@ class BroadcastConnectedStream:
 
     def process(
         self,
-        func: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
-        output_type: TypeInformation | None = None,
-    ) -> DataStream[Any]:
+        func: BroadcastProcessFunction[T, V, R] | KeyedBroadcastProcessFunction[Any, T, V, R],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]:
         """Apply what is broadcast to the records of the other stream."""
         keyed = isinstance(self.non_broadcast_stream, KeyedStream)
-        wanted = KeyedBroadcastProcessFunction if keyed else BroadcastProcessFunction
+        wanted: type[Function] = KeyedBroadcastProcessFunction if keyed else BroadcastProcessFunction
         if not isinstance(func, wanted):
             raise TypeError(
                 f"process() on a {'keyed' if keyed else 'plain'} stream connected with a broadcast one takes a "
@@ -147,4 +167,6 @@ class BroadcastConnectedStream:
         names = tuple(d.get_name() for d in self.broadcast_state_descriptors)
         name = "Keyed-Co-Process-Broadcast" if keyed else "Co-Process-Broadcast"
         spec = BroadcastSpec(func, names, keyed)
-        return _add(self.non_broadcast_stream, self.broadcast_stream.input_stream, name, spec)._typed(output_type)
+        return add_to_both(self.non_broadcast_stream, self.broadcast_stream.input_stream, name, spec)._typed(
+            output_type
+        )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
-from penstock.api.draft import Draft, Feed
-from penstock.api.wrap import (
-    Accumulate,
-    KeyedTransform,
-    Projection,
-    RollingReduce,
-    WithKey,
-    as_call,
-    transform_spec,
-)
+from penstock.api.operator_settings import OperatorSettings
+from penstock.api.transformation import Transformation, TransformationInput
+from penstock.api.wrap import Projection, as_call, transform_spec
 from penstock.core.compat import warn_once
 from penstock.core.config.execution_config import ExecutionConfig
 from penstock.core.errors import ProgramError
@@ -27,9 +20,8 @@ from penstock.core.functions import (
     MapFunction,
     Partitioner,
     ProcessFunction,
-    ReduceFunction,
 )
-from penstock.core.given import a_class_of, described
+from penstock.core.given import a_class_of, described, instance_of
 from penstock.core.output_tag import OutputTag
 from penstock.core.partition import (
     Broadcast,
@@ -42,30 +34,13 @@ from penstock.core.partition import (
     Rescale,
     Shuffle,
 )
-from penstock.core.poison import poison_policy
-from penstock.core.row import Row
 from penstock.core.sink import Sink
 from penstock.core.sink_function import SinkFunction
-from penstock.core.slots import SlotSharingGroup
-from penstock.core.specs import (
-    CollectSpec,
-    FunctionSinkSpec,
-    KeyedProcessSpec,
-    OperatorSpec,
-    ProcessSpec,
-    SinkSpec,
-    TimestampsSpec,
-)
+from penstock.core.specs import CollectSpec, FunctionSinkSpec, OperatorSpec, ProcessSpec, SinkSpec, TimestampsSpec
 from penstock.core.state import MapStateDescriptor
-from penstock.core.time import Span
+from penstock.core.type_variables import K, R, Win
 from penstock.core.types import TypeInformation, Types
 from penstock.core.watermark import WatermarkStrategy
-from penstock.core.window_assigners import (
-    CountSlidingWindowAssigner,
-    CountTumblingWindowAssigner,
-    SlidingEventTimeWindows,
-    TumblingEventTimeWindows,
-)
 from penstock.core.windows import WindowAssigner
 from penstock.graph.stream_graph import ChainStrategy
 
@@ -74,288 +49,237 @@ if TYPE_CHECKING:
     from penstock.api.collect import CloseableIterator
     from penstock.api.connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
     from penstock.api.environment import StreamExecutionEnvironment
-    from penstock.api.interval_join import IntervalJoin
     from penstock.api.joined_streams import CoGroupedStreams, JoinedStreams
-    from penstock.api.regular_join import RegularJoin
-    from penstock.api.windowed_stream import AllWindowedStream, WindowedStream
+    from penstock.api.keyed_stream import KeyedStream
+    from penstock.api.windowed_stream import AllWindowedStream
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
-__all__ = ["DataStream", "DataStreamSink", "KeyedStream"]
-
-
-class _Named:
-    """Settings shared by streams and sinks; they apply to the operator just added."""
-
-    _draft: Draft
-
-    def get_name(self) -> str:
-        return self._draft.name
-
-    def name(self, name: str):  # type: ignore[no-untyped-def]
-        """Shown in plans, metrics and errors."""
-        self._draft.name = name
-        return self
-
-    def uid(self, uid: str):  # type: ignore[no-untyped-def]
-        """Under which the operator's state is found again after the program changed."""
-        if not isinstance(uid, str) or not uid:
-            raise ProgramError(f"Operator '{self._draft.name}': a uid is a non-empty string, got {uid!r}")
-        self._draft.uid = uid
-        return self
-
-    def set_parallelism(self, parallelism: int):  # type: ignore[no-untyped-def]
-        """How many subtasks run the operator."""
-        if not isinstance(parallelism, int) or parallelism < 1:
-            raise ProgramError(f"Operator '{self._draft.name}': parallelism must be at least 1, got {parallelism!r}")
-        self._draft.parallelism = parallelism
-        return self
-
-    def set_description(self, description: str):  # type: ignore[no-untyped-def]
-        """A longer text for plans."""
-        self._draft.description = description
-        return self
-
-    def on_poison(self, policy: str | OutputTag):  # type: ignore[no-untyped-def]
-        """What becomes of a record on which the operator's function raises (F9).
-
-        `fail` the job, `skip` and count it (metric `poisonRecords`), or with a tag send `(record, error text)` to
-        that side output. What the failing call has yielded is dropped, what it did to state stays. Key selectors
-        and partitioners behind the operator are covered too. Default: the setting `penstock.poison`.
-        """
-        try:
-            self._draft.poison = poison_policy(policy)
-        except ValueError as error:
-            raise ProgramError(f"Operator '{self._draft.name}': on_poison() {error}") from None
-        return self
-
-    def disable_chaining(self):  # type: ignore[no-untyped-def]
-        """Run the operator in a task of its own."""
-        self._draft.chain = ChainStrategy.NEVER
-        return self
-
-    def set_max_parallelism(self, max_parallelism: int):  # type: ignore[no-untyped-def]
-        """Bounds the operator's parallelism; the number of key groups is the job's."""
-        if not isinstance(max_parallelism, int) or max_parallelism < 1:
-            raise ProgramError(
-                f"Operator '{self._draft.name}': the maximum parallelism must be at least 1, got {max_parallelism!r}"
-            )
-        self._draft.max_parallelism = max_parallelism
-        warn_once("DataStream.set_max_parallelism")
-        return self
-
-    def set_uid_hash(self, uid_hash: str):  # type: ignore[no-untyped-def]
-        """Accepted, without effect."""
-        warn_once("DataStream.set_uid_hash")
-        return self
-
-    def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup):  # type: ignore[no-untyped-def]
-        """Accepted, without effect."""
-        if not isinstance(slot_sharing_group, str | SlotSharingGroup):
-            raise TypeError(
-                f"slot_sharing_group() takes a name or a SlotSharingGroup, got {type(slot_sharing_group).__name__}"
-            )
-        warn_once("DataStream.slot_sharing_group")
-        return self
+__all__ = ["DataStream", "DataStreamSink"]
 
 
-class DataStream(_Named, Generic[T]):
-    """A stream of records. Methods add operators to the program; nothing runs before `execute` (P1)."""
+class DataStreamSink(OperatorSettings):
+    """The end of a stream."""
 
-    def __init__(self, env: StreamExecutionEnvironment, feeds: tuple[Feed, ...]) -> None:
-        self._env = env
-        self._feeds = feeds
+    def __init__(self, transformation: Transformation) -> None:
+        self._sink = transformation
 
     @property
-    def _draft(self) -> Draft:  # type: ignore[override]
-        feed = self._feeds[0]
-        if len(self._feeds) != 1 or feed.tag is not None or feed.exchange is not None:
+    def _transformation(self) -> Transformation:
+        return self._sink
+
+
+class DataStream(OperatorSettings, Generic[T_co]):
+    """A stream of records. Methods add operators to the program; nothing runs before `execute`."""
+
+    def __init__(self, env: StreamExecutionEnvironment, inputs: tuple[TransformationInput, ...]) -> None:
+        self._env = env
+        self._inputs = inputs
+
+    @property
+    def _transformation(self) -> Transformation:
+        read = self._inputs[0]
+        if len(self._inputs) != 1 or read.tag is not None or read.exchange is not None:
             raise ProgramError(
                 f"A name, uid, parallelism or chaining belongs to an operator, not to what union(), key_by(), a side "
-                f"output or a redistribution makes of '{feed.source.name}': set it on the operator before or after"
+                f"output or a redistribution makes of '{read.source.name}': set it on the operator before or after"
             )
-        return feed.source
+        return read.source
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment that the stream belongs to."""
         return self._env
 
-    def get_type(self) -> TypeInformation:
+    def get_type(self) -> TypeInformation[Any]:
         """The hint its records were given; without one, pickled Python objects."""
-        feed = self._feeds[0]
-        known = feed.source.output_type if feed.tag is None else feed.source.side_types.get(feed.tag)
+        read = self._inputs[0]
+        known = read.source.output_type if read.tag is None else read.source.side_types.get(read.tag)
         return Types.PICKLED_BYTE_ARRAY() if known is None else known
 
-    def _typed(self, type_info: TypeInformation | None) -> Self:
-        self._feeds[0].source.output_type = type_info
+    def _typed(self, type_info: TypeInformation[Any] | None) -> Self:
+        self._inputs[0].source.output_type = type_info
         return self
 
     def get_execution_config(self) -> ExecutionConfig:
+        """The settings of the stream's environment."""
         return self._env.get_config()
 
-    def set_buffer_timeout(self, timeout_millis: int) -> DataStream[T]:
+    def set_buffer_timeout(self, timeout_millis: int) -> Self:
         """Accepted, without effect."""
         warn_once("DataStream.set_buffer_timeout")
         return self
 
-    def start_new_chain(self) -> DataStream[T]:
+    def start_new_chain(self) -> Self:
         """Begin a task with this operator."""
-        self._draft.chain = ChainStrategy.HEAD
+        self._transformation.chain = ChainStrategy.HEAD
         return self
 
-    def force_non_parallel(self) -> DataStream[T]:
-        self._draft.parallelism = 1
+    def force_non_parallel(self) -> Self:
+        """Run the operator in one subtask."""
+        self._transformation.parallelism = 1
         return self
 
     # -- operators --------------------------------------------------------------------------------
 
     def map(
-        self, func: Callable[[T], Any] | MapFunction, output_type: TypeInformation | None = None
-    ) -> DataStream[Any]:
+        self, func: Callable[[T_co], R] | MapFunction[T_co, R], output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[R]:
         """One record in, one out."""
         return self._transform("map", "Map", func)._typed(output_type)
 
     def flat_map(
-        self, func: Callable[[T], Any] | FlatMapFunction, output_type: TypeInformation | None = None
-    ) -> DataStream[Any]:
+        self,
+        func: Callable[[T_co], Iterable[R] | None] | FlatMapFunction[T_co, R],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]:
         """One record in, any number out."""
         return self._transform("flat_map", "FlatMap", func)._typed(output_type)
 
-    def filter(self, func: Callable[[T], bool] | FilterFunction) -> DataStream[T]:
+    def filter(self, func: Callable[[T_co], bool] | FilterFunction[T_co]) -> DataStream[T_co]:
         """Keep the records that `func` answers true for."""
         return self._transform("filter", "Filter", func)._typed(self.get_type())
 
-    def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
+    def _transform(self, operation: str, name: str, func: object) -> DataStream[Any]:
         return self._add(name, transform_spec(operation, func))
 
-    def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream[Any]:
+    def process(self, func: ProcessFunction[T_co, R], output_type: TypeInformation[Any] | None = None) -> DataStream[R]:
         """See each record with its timestamp and the clocks."""
         if isinstance(func, KeyedProcessFunction):
             raise ProgramError(
                 f"process() with {type(func).__name__}, a KeyedProcessFunction, needs a keyed stream: call key_by first"
             )
-        return self._add("Process", ProcessSpec(_instance(func, ProcessFunction, "process()")))._typed(output_type)
+        return self._add("Process", ProcessSpec(instance_of(func, ProcessFunction, "process()")))._typed(output_type)
 
-    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream[T]:
+    def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy[T_co]) -> DataStream[T_co]:
         """Give records their event time and the stream its watermarks."""
-        strategy = _instance(watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks()")
+        strategy = instance_of(watermark_strategy, WatermarkStrategy, "assign_timestamps_and_watermarks()")
         return self._add("Timestamps/Watermarks", TimestampsSpec(strategy))._typed(self.get_type())
 
     def key_by(
-        self, key_selector: Callable[[T], Any] | KeySelector, key_type: TypeInformation | None = None
-    ) -> KeyedStream[T]:
-        """Partition by key: all records of a key go to the same subtask (G5)."""
+        self, key_selector: Callable[[T_co], K] | KeySelector[T_co, K], key_type: TypeInformation[Any] | None = None
+    ) -> KeyedStream[T_co, K]:
+        """Partition by key: all records of a key go to the same subtask."""
+        from penstock.api.keyed_stream import KeyedStream
+
         return KeyedStream(self._env, self._exchanged(Hash(as_call("key_by", key_selector))))
 
-    def union(self, *streams: DataStream[T]) -> DataStream[T]:
+    def union(self, *streams: DataStream[T_co]) -> DataStream[T_co]:
         """This stream and others as one."""
-        feeds = self._feeds + tuple(f for s in streams for f in s._feeds)
-        return DataStream(self._env, feeds)
+        inputs = self._inputs + tuple(f for s in streams for f in s._inputs)
+        return DataStream(self._env, inputs)
 
     @overload
-    def connect(self, ds: DataStream[Any]) -> ConnectedStreams: ...
+    def connect(self, ds: DataStream[R]) -> ConnectedStreams[T_co, R]: ...
     @overload
-    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
-    def connect(self, ds: DataStream[Any] | BroadcastStream) -> ConnectedStreams | BroadcastConnectedStream:
+    def connect(self, ds: BroadcastStream[R]) -> BroadcastConnectedStream[T_co, R]: ...
+    def connect(
+        self, ds: DataStream[R] | BroadcastStream[R]
+    ) -> ConnectedStreams[T_co, R] | BroadcastConnectedStream[T_co, R]:
         """This stream and another, of another type, as the two inputs of one operator."""
         from penstock.api.connected import connect
 
-        joined: ConnectedStreams | BroadcastConnectedStream = connect(self, ds)
-        return joined
+        return connect(self, ds)
 
-    def project(self, *field_indexes: int) -> DataStream[Any]:
+    def project(self, *field_indexes: int) -> DataStream[tuple[Any, ...]]:
         """Keep some fields of tuples, in the given order."""
         return self._add("Projection", transform_spec("map", Projection(field_indexes)))
 
-    def window_all(self, window_assigner: WindowAssigner) -> AllWindowedStream:
+    def window_all(self, window_assigner: WindowAssigner[T_co, Win]) -> AllWindowedStream[T_co, Win]:
         """Windows of the whole stream, in one subtask."""
         from penstock.api.windowed_stream import AllWindowedStream
 
         return AllWindowedStream(self, window_assigner)
 
-    def join(self, other_stream: DataStream[Any]) -> JoinedStreams:
-        """Pairs of records of this stream and another that share a key and a window (W8)."""
+    def join(self, other_stream: DataStream[R]) -> JoinedStreams[T_co, R]:
+        """Pairs of records of this stream and another that share a key and a window."""
         from penstock.api.joined_streams import JoinedStreams
 
         return JoinedStreams(self, other_stream)
 
-    def co_group(self, other_stream: DataStream[Any]) -> CoGroupedStreams:
-        """All records of this stream and another that share a key and a window (W8)."""
+    def co_group(self, other_stream: DataStream[R]) -> CoGroupedStreams[T_co, R]:
+        """All records of this stream and another that share a key and a window."""
         from penstock.api.joined_streams import CoGroupedStreams
 
         return CoGroupedStreams(self, other_stream)
 
-    def cache(self) -> CachedDataStream[T]:
+    def cache(self) -> CachedDataStream[T_co]:
         """Keep the records of a bounded stream: the next job that uses it computes it, later ones read them."""
         from penstock.api.cached import cached
 
-        return cached(self._env, self._feeds)
+        return cached(self._env, self._inputs)
 
-    def get_side_output(self, output_tag: OutputTag) -> DataStream[Any]:
+    def get_side_output(self, output_tag: OutputTag[R]) -> DataStream[R]:
         """What the operator sent to a tag."""
-        if len(self._feeds) != 1 or self._feeds[0].tag is not None:
+        if len(self._inputs) != 1 or self._inputs[0].tag is not None:
             raise ProgramError("get_side_output() belongs to the operator that emits it: call it before union()")
         if output_tag.type_info is not None:
-            self._feeds[0].source.side_types[output_tag.tag_id] = output_tag.type_info
-        return DataStream(self._env, (Feed(self._feeds[0].source, output_tag.tag_id),))
+            self._inputs[0].source.side_types[output_tag.tag_id] = output_tag.type_info
+        return DataStream(self._env, (TransformationInput(self._inputs[0].source, output_tag.tag_id),))
 
     # -- exchanges --------------------------------------------------------------------------------
 
-    def forward(self) -> DataStream[T]:
+    def forward(self) -> DataStream[T_co]:
+        """To the subtask with the same number."""
         return DataStream(self._env, self._exchanged(Forward()))
 
-    def rebalance(self) -> DataStream[T]:
+    def rebalance(self) -> DataStream[T_co]:
+        """In turn to all subtasks."""
         return DataStream(self._env, self._exchanged(Rebalance()))
 
-    def rescale(self) -> DataStream[T]:
+    def rescale(self) -> DataStream[T_co]:
+        """In turn to the subtasks near the sender."""
         return DataStream(self._env, self._exchanged(Rescale()))
 
-    def shuffle(self) -> DataStream[T]:
+    def shuffle(self) -> DataStream[T_co]:
+        """To pseudo-random subtasks."""
         return DataStream(self._env, self._exchanged(Shuffle()))
 
     @overload
-    def broadcast(self) -> DataStream[T]: ...
+    def broadcast(self) -> DataStream[T_co]: ...
     @overload
     def broadcast(
         self,
-        broadcast_state_descriptor: MapStateDescriptor,
-        *other_broadcast_state_descriptors: MapStateDescriptor,
-    ) -> BroadcastStream: ...
+        broadcast_state_descriptor: MapStateDescriptor[Any, Any],
+        *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
+    ) -> BroadcastStream[T_co]: ...
     def broadcast(
         self,
-        broadcast_state_descriptor: MapStateDescriptor | None = None,
-        *other_broadcast_state_descriptors: MapStateDescriptor,
-    ) -> DataStream[T] | BroadcastStream:
-        """Every record to every subtask; with descriptors, to be connected with another stream (S3)."""
-        sent: DataStream[T] = DataStream(self._env, self._exchanged(Broadcast()))
+        broadcast_state_descriptor: MapStateDescriptor[Any, Any] | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
+    ) -> DataStream[T_co] | BroadcastStream[T_co]:
+        """Every record to every subtask; with descriptors, to be connected with another stream."""
+        sent: DataStream[T_co] = DataStream(self._env, self._exchanged(Broadcast()))
         if broadcast_state_descriptor is None:
             return sent
         from penstock.api.connected import BroadcastStream
 
         return BroadcastStream(sent, [broadcast_state_descriptor, *other_broadcast_state_descriptors])
 
-    def global_(self) -> DataStream[T]:
+    def global_(self) -> DataStream[T_co]:
+        """To the first subtask."""
         return DataStream(self._env, self._exchanged(Global()))
 
     def partition_custom(
         self,
-        partitioner: Callable[[Any, int], int] | Partitioner,
-        key_selector: Callable[[T], Any] | KeySelector,
-    ) -> DataStream[T]:
+        partitioner: Callable[[K, int], int] | Partitioner[K],
+        key_selector: Callable[[T_co], K] | KeySelector[T_co, K],
+    ) -> DataStream[T_co]:
+        """To the subtask that the partitioner chooses for a record's key, of the number that it is given."""
         exchange = Custom(as_call("partition_custom", partitioner), as_call("key_by", key_selector))
         return DataStream(self._env, self._exchanged(exchange))
 
-    def _exchanged(self, exchange: Exchange) -> tuple[Feed, ...]:
-        return tuple(Feed(f.source, f.tag, exchange) for f in self._feeds)
+    def _exchanged(self, exchange: Exchange) -> tuple[TransformationInput, ...]:
+        return tuple(TransformationInput(f.source, f.tag, exchange) for f in self._inputs)
 
     # -- sinks ------------------------------------------------------------------------------------
 
-    def sink_to(self, sink: Sink) -> DataStreamSink:
+    def sink_to(self, sink: Sink[T_co]) -> DataStreamSink:
         """Write to a two-phase sink."""
         if isinstance(sink, SinkFunction) and not isinstance(sink, Sink):
             raise TypeError(f"sink_to() takes a Sink, got {type(sink).__name__}, a SinkFunction: use add_sink()")
-        return self._add_sink("Writer", SinkSpec(_instance(sink, Sink, "sink_to()")))
+        return self._add_sink("Writer", SinkSpec(instance_of(sink, Sink, "sink_to()")))
 
-    def add_sink(self, sink_func: SinkFunction | Callable[[T], Any]) -> DataStreamSink:
+    def add_sink(self, sink_func: SinkFunction[T_co] | Callable[[T_co], object]) -> DataStreamSink:
         """Call a function for each record as it comes: at-least-once, since a batch that failed is run again.
 
         A `TwoPhaseCommitSinkFunction` is exactly-once.
@@ -378,15 +302,23 @@ class DataStream(_Named, Generic[T]):
         spec = CollectSpec(self._env._next_name(), True, sink_identifier or "", to_err=True)
         return self._add_sink("Print to Std. Err", spec)
 
+    @overload
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: None = None
+    ) -> CloseableIterator[T_co]: ...
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None = None, *, limit: int) -> list[T_co]: ...
+    @overload
+    def execute_and_collect(self, job_execution_name: str | None, limit: int) -> list[T_co]: ...
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
-    ) -> CloseableIterator[T] | list[T]:
+    ) -> CloseableIterator[T_co] | list[T_co]:
         """Run the job and iterate over this stream's records; with `limit`, a list of the first ones."""
         name = self._env._next_name()
         self._add_sink("Collect", CollectSpec(name, False))
         return self._env._collect(name, job_execution_name, limit)
 
-    def to_data_frame(self, schema: TypeInformation | None = None) -> Any:
+    def to_data_frame(self, schema: TypeInformation[Any] | None = None) -> Any:
         """Run the program and give this stream's records as a Spark DataFrame. The input must be bounded.
 
         Columns come from `schema` (a row or tuple type; another type gives the one column `f0`), else from the
@@ -397,118 +329,7 @@ class DataStream(_Named, Generic[T]):
         return data_frame_of(self, schema)
 
     def _add_sink(self, name: str, spec: OperatorSpec) -> DataStreamSink:
-        return DataStreamSink(self._env._draft(name, spec, self._feeds))
+        return DataStreamSink(self._env._add_transformation(name, spec, self._inputs))
 
     def _add(self, name: str, spec: OperatorSpec) -> DataStream[Any]:
-        return DataStream(self._env, (Feed(self._env._draft(name, spec, self._feeds)),))
-
-
-_PARTITIONING: dict[type[Exchange], str] = {Custom: "partition_custom", Global: "global_"}
-"""Calls that are not named as their exchange is."""
-
-
-class KeyedStream(DataStream[T]):
-    """A stream partitioned by key: operators on it have state and timers per key."""
-
-    def _exchanged(self, exchange: Exchange) -> tuple[Feed, ...]:
-        """A key's records are where its state is, so that nothing but another `key_by` may send them elsewhere."""
-        if not isinstance(exchange, Hash):
-            call = _PARTITIONING.get(type(exchange), type(exchange).__name__.lower())
-            raise ProgramError(
-                f"{call}() cannot override the partitioning of a stream that was keyed after "
-                f"'{self._feeds[0].source.name}': call it before key_by(), or on the result of an operator"
-            )
-        return super()._exchanged(exchange)
-
-    def process(  # type: ignore[override]
-        self, func: KeyedProcessFunction, output_type: TypeInformation | None = None
-    ) -> DataStream[Any]:
-        """See each record with its key's state and timers."""
-        function = _instance(func, KeyedProcessFunction, "process() on a keyed stream")
-        return self._add("KeyedProcess", KeyedProcessSpec(function))._typed(output_type)
-
-    def reduce(self, func: Callable[[T, T], T] | ReduceFunction) -> DataStream[T]:
-        """Combine each record with what its key has come to so far, and emit that."""
-        return self._add("Reduce", KeyedProcessSpec(RollingReduce(func)))._typed(self.get_type())
-
-    def window(self, window_assigner: WindowAssigner) -> WindowedStream:
-        """Windows of each key (W1)."""
-        from penstock.api.windowed_stream import WindowedStream
-
-        return WindowedStream(self, window_assigner)
-
-    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
-        """Windows of `size` records of a key; with `slide`, one that begins every so many records."""
-        assigner = CountSlidingWindowAssigner(size, slide) if slide else CountTumblingWindowAssigner(size)
-        return self.window(assigner)
-
-    def time_window(self, size: Span, slide: Span | None = None) -> WindowedStream:
-        """The older name of tumbling and sliding event-time windows (X5)."""
-        if slide is None:
-            return self.window(TumblingEventTimeWindows.of(size))
-        return self.window(SlidingEventTimeWindows.of(size, slide))
-
-    def interval_join(self, other_stream: KeyedStream[Any]) -> IntervalJoin:
-        """Pairs of records of a key whose timestamps lie in a certain distance (W8)."""
-        from penstock.api.interval_join import IntervalJoin
-
-        return IntervalJoin(self, other_stream)
-
-    def regular_join(self, other_stream: KeyedStream[Any]) -> RegularJoin:
-        """All pairs of records of a key, as a database joins two tables (W8)."""
-        from penstock.api.regular_join import RegularJoin
-
-        return RegularJoin(self, other_stream)
-
-    def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
-        """The rolling sum of a field of each key."""
-        return self._accumulate("sum", position_to_sum)
-
-    def min(self, position_to_min: int | str = 0) -> DataStream[T]:
-        """The rolling minimum of a field; the other fields are those of the key's first record."""
-        return self._accumulate("min", position_to_min)
-
-    def max(self, position_to_max: int | str = 0) -> DataStream[T]:
-        """The rolling maximum of a field; the other fields are those of the key's first record."""
-        return self._accumulate("max", position_to_max)
-
-    def min_by(self, position_to_min_by: int | str = 0) -> DataStream[T]:
-        """The record with the smallest field so far; of equal ones the first."""
-        return self._accumulate("min_by", position_to_min_by)
-
-    def max_by(self, position_to_max_by: int | str = 0) -> DataStream[T]:
-        """The record with the largest field so far; of equal ones the first."""
-        return self._accumulate("max_by", position_to_max_by)
-
-    def execute_and_collect(  # type: ignore[override]
-        self, job_execution_name: str | None = None, limit: int | None = None
-    ) -> CloseableIterator[Row] | list[Row]:
-        """Run the job and iterate over this stream's records, each in a row with its key: `Row(f0=key, f1=value)`."""
-        plain: DataStream[T] = DataStream(self._env, tuple(Feed(f.source, f.tag) for f in self._feeds))
-        exchange = self._feeds[0].exchange
-        assert isinstance(exchange, Hash)
-        name = self._env._next_name()
-        plain._add_sink("Collect", CollectSpec(name, False, shape=WithKey(exchange.selector)))
-        return self._env._collect(name, job_execution_name, limit)
-
-    def _accumulate(self, operation: str, position: int | str) -> DataStream[T]:
-        return self.reduce(Accumulate(operation, position))
-
-    def _transform(self, operation: str, name: str, func: Any) -> DataStream[Any]:
-        if isinstance(func, Function):
-            as_call(operation, func)
-            return self._add(name, KeyedProcessSpec(KeyedTransform(operation, func)))
-        return super()._transform(operation, name, func)
-
-
-class DataStreamSink(_Named):
-    """The end of a stream."""
-
-    def __init__(self, draft: Draft) -> None:
-        self._draft = draft
-
-
-def _instance(given: Any, expected: type, where: str) -> Any:
-    if not isinstance(given, expected):
-        raise TypeError(f"{where} takes a {expected.__name__}, got {described(given)}")
-    return given
+        return DataStream(self._env, (TransformationInput(self._env._add_transformation(name, spec, self._inputs)),))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from penstock.api.cached import Cache
 from penstock.api.collect import CloseableIterator
 from penstock.api.data_stream import DataStream
-from penstock.api.draft import Draft, Feed, freeze
 from penstock.api.settings import Settings
+from penstock.api.transformation import Transformation, TransformationInput, freeze
 from penstock.api.unexecuted import programs
 from penstock.connectors.data_frame import DataFrameSource
 from penstock.connectors.file_source import FileSource, StreamFormat
@@ -22,10 +22,11 @@ from penstock.core.config.options.job import JOB_NAME
 from penstock.core.conform import conform
 from penstock.core.errors import ProgramError, RecordError
 from penstock.core.given import described
+from penstock.core.row import Row
 from penstock.core.source import Source
 from penstock.core.source_function import FunctionSource, SourceFunction
 from penstock.core.specs import OperatorSpec, SourceSpec
-from penstock.core.types import TypeInformation
+from penstock.core.types import RowTypeInfo, TypeInformation
 from penstock.core.watermark import WatermarkStrategy
 from penstock.graph.stream_graph import StreamGraph
 from penstock.jobs.client import JobClient, JobExecutionResult
@@ -36,7 +37,7 @@ __all__ = ["StreamExecutionEnvironment"]
 
 
 class StreamExecutionEnvironment(Settings):
-    """Builds a program and runs it: on embedded local Spark, or the cluster it was submitted to (P2)."""
+    """Builds a program and runs it: on embedded local Spark, or the cluster it was submitted to."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         from penstock.launch import base_configuration
@@ -45,11 +46,11 @@ class StreamExecutionEnvironment(Settings):
         if configuration is not None:
             self._configuration.add_all(configuration)
         self._program = programs.enter()
-        self._drafts: list[Draft] = []
+        self._transformations: list[Transformation] = []
         self._caches: list[Cache] = []
         self._names = self._order = 0
         self._spark: Any = None
-        self._tabled: list[Draft] = []
+        self._tabled: list[Transformation] = []
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
@@ -57,7 +58,15 @@ class StreamExecutionEnvironment(Settings):
 
     # -- sources ----------------------------------------------------------------------------------
 
-    def from_collection(self, collection: Iterable[T], type_info: TypeInformation | None = None) -> DataStream[T]:
+    @overload
+    def from_collection(self, collection: Iterable[object], type_info: RowTypeInfo) -> DataStream[Row]: ...
+    @overload
+    def from_collection(
+        self, collection: Iterable[T], type_info: TypeInformation[Any] | None = None
+    ) -> DataStream[T]: ...
+    def from_collection(
+        self, collection: Iterable[Any], type_info: TypeInformation[Any] | None = None
+    ) -> DataStream[Any]:
         """A stream of the items of a collection (any iterable; taken now), in the form that `type_info` says."""
         if not isinstance(collection, Iterable):
             raise TypeError(f"from_collection() takes a list or another iterable, got {type(collection).__name__}")
@@ -70,11 +79,11 @@ class StreamExecutionEnvironment(Settings):
 
     def from_source(
         self,
-        source: Source,
-        watermark_strategy: WatermarkStrategy,
+        source: Source[T],
+        watermark_strategy: WatermarkStrategy[Any],
         source_name: str,
-        type_info: TypeInformation | None = None,
-    ) -> DataStream[Any]:
+        type_info: TypeInformation[Any] | None = None,
+    ) -> DataStream[T]:
         """A stream read from a source, with its event time."""
         if not isinstance(source, Source):
             raise TypeError(f"from_source() takes a Source, got {described(source)}")
@@ -85,7 +94,9 @@ class StreamExecutionEnvironment(Settings):
         lines = StreamFormat.text_line_format(charset_name)
         return self._add_source(FileSource.for_record_stream_format(lines, path).build(), "Source: Text File")
 
-    def create_input(self, input_format: InputFormat, type_info: TypeInformation | None = None) -> DataStream[Any]:
+    def create_input(
+        self, input_format: InputFormat[T], type_info: TypeInformation[Any] | None = None
+    ) -> DataStream[T]:
         """A stream of the records that an input format reads."""
         if not isinstance(input_format, InputFormat):
             raise TypeError(f"create_input() takes an InputFormat, got {type(input_format).__name__}")
@@ -94,11 +105,11 @@ class StreamExecutionEnvironment(Settings):
 
     def add_source(
         self,
-        source_func: SourceFunction,
+        source_func: SourceFunction[T],
         source_name: str = "Custom Source",
-        type_info: TypeInformation | None = None,
-    ) -> DataStream[Any]:
-        """A stream of what a function emits by itself. It cannot rewind: at-most-once (F7)."""
+        type_info: TypeInformation[Any] | None = None,
+    ) -> DataStream[T]:
+        """A stream of what a function emits by itself. It cannot rewind: at-most-once."""
         if not isinstance(source_func, SourceFunction):
             raise TypeError(
                 f"add_source() takes a SourceFunction, got {described(source_func)}. A Source goes to from_source()"
@@ -116,7 +127,7 @@ class StreamExecutionEnvironment(Settings):
         function = SocketTextStreamFunction(hostname, port, delimiter, max_retry)
         return self.add_source(function, "Socket Stream")
 
-    def from_data_frame(self, data_frame: Any, source_name: str = "DataFrame") -> DataStream[Any]:
+    def from_data_frame(self, data_frame: Any, source_name: str = "DataFrame") -> DataStream[Row]:
         """The rows of a Spark DataFrame, each a `Row` with the frame's column names.
 
         A batch DataFrame is a bounded source, a streaming one (`spark.readStream`) an unbounded one. All of it
@@ -136,13 +147,14 @@ class StreamExecutionEnvironment(Settings):
 
     def _add_source(
         self,
-        source: Source,
+        source: Source[T],
         name: str,
-        strategy: WatermarkStrategy | None = None,
-        declared: TypeInformation | None = None,
-    ) -> DataStream[Any]:
-        draft = self._draft(name, SourceSpec(source, strategy, declared), ())
-        return DataStream(self, (Feed(draft),))._typed(declared)
+        strategy: WatermarkStrategy[T] | None = None,
+        declared: TypeInformation[Any] | None = None,
+    ) -> DataStream[T]:
+        transformation = self._add_transformation(name, SourceSpec(source, strategy, declared), ())
+        stream: DataStream[T] = DataStream(self, (TransformationInput(transformation),))
+        return stream._typed(declared)
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -165,17 +177,17 @@ class StreamExecutionEnvironment(Settings):
         """Caches that the program about to run fills, each with a sink in it."""
         for cache in self._caches:
             cache.settle()
-        fills = [cache for cache in self._caches if cache.wanted_by(self._drafts)]
+        fills = [cache for cache in self._caches if cache.wanted_by(self._transformations)]
         for cache in fills:
-            self._draft("Fill Cache", cache.sink(), (Feed(cache.draft),))
+            self._add_transformation("Fill Cache", cache.sink(), (TransformationInput(cache.transformation),))
         return fills
 
     def get_stream_graph(self, job_name: str | None = None, clear: bool = True) -> StreamGraph:
         """The program since the last one, frozen, with all that it is fed from."""
         programs.used(self._program)
-        nodes, edges = freeze(d for d in self._drafts if not any(d is tabled for tabled in self._tabled))
+        nodes, edges = freeze(d for d in self._transformations if not any(d is tabled for tabled in self._tabled))
         if clear:
-            self._drafts = []
+            self._transformations = []
         return StreamGraph(job_name or self._said.get(JOB_NAME), nodes, edges)
 
     def get_execution_plan(self) -> str:
@@ -188,7 +200,7 @@ class StreamExecutionEnvironment(Settings):
     def close(self) -> None:
         """Forget what was written and not run."""
         programs.used(self._program)
-        self._drafts = []
+        self._transformations = []
 
     def explain(self) -> str:
         """Stream graph, job graph and execution graph as text; runs nothing."""
@@ -219,19 +231,21 @@ class StreamExecutionEnvironment(Settings):
         with results:
             return list(islice(results, limit))
 
-    def _draft(self, name: str, spec: OperatorSpec, inputs: Sequence[Feed]) -> Draft:
+    def _add_transformation(
+        self, name: str, spec: OperatorSpec, inputs: Sequence[TransformationInput]
+    ) -> Transformation:
         self._order += 1
-        draft = Draft(self._order, name, spec, tuple(inputs))
-        self._drafts.append(draft)
+        transformation = Transformation(self._order, name, spec, tuple(inputs))
+        self._transformations.append(transformation)
         programs.built(self._program, name)
-        return draft
+        return transformation
 
     def _next_name(self) -> str:
         self._names += 1
         return f"results-{self._names}"
 
 
-def _conformed(collection: Iterable[Any], type_info: TypeInformation) -> list[Any]:
+def _conformed(collection: Iterable[object], type_info: TypeInformation[T]) -> list[T]:
     items = []
     for number, item in enumerate(collection):
         try:
@@ -241,7 +255,7 @@ def _conformed(collection: Iterable[Any], type_info: TypeInformation) -> list[An
     return items
 
 
-def _needed(strategy: WatermarkStrategy) -> WatermarkStrategy | None:
+def _needed(strategy: WatermarkStrategy[T]) -> WatermarkStrategy[T] | None:
     """None for a strategy that has no effect."""
     if not isinstance(strategy, WatermarkStrategy):
         raise TypeError(f"from_source() takes a WatermarkStrategy, got {type(strategy).__name__}")

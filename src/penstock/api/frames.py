@@ -37,17 +37,17 @@ class _AsRow(MapFunction):
 def data_frame_of(stream: DataStream[Any], schema: TypeInformation | None, alone: bool = False) -> Any:
     """Run the program and give this stream's records as a DataFrame.
 
-    `alone`: run nothing but what feeds the stream; the rest of the program stays to be run.
+    `alone`: run nothing but what the stream is made of; the rest of the program stays to be run.
     """
     env = stream.get_execution_environment()
     folder = _temporary_folder(env)
-    rest, env._drafts = (env._drafts, []) if alone else ([], env._drafts)
+    rest, env._transformations = (env._transformations, []) if alone else ([], env._transformations)
     try:
         row_type = _to_parquet(stream, schema, folder)
         _refuse_endless(env)
         env.execute("to DataFrame")
     finally:
-        env._drafts = rest
+        env._transformations = rest
     from penstock.launch import read_frame
 
     return read_frame(env.get_spark_session(), folder, row_type)

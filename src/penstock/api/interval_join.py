@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, Self
 
-from penstock.api.connected import _add
-from penstock.api.data_stream import DataStream, KeyedStream
+from penstock.api.connected import add_to_both
+from penstock.api.data_stream import DataStream
 from penstock.api.joined_streams import same_environment
+from penstock.api.keyed_stream import KeyedStream
 from penstock.core.errors import ProgramError
 from penstock.core.given import described
 from penstock.core.intervals import IntervalSide
@@ -15,31 +16,32 @@ from penstock.core.join_functions import ProcessJoinFunction
 from penstock.core.output_tag import OutputTag
 from penstock.core.specs import IntervalJoinSpec
 from penstock.core.time import Span
+from penstock.core.type_variables import R, T, V
 from penstock.core.types import TypeInformation
 from penstock.core.windows import span_ms
 
 __all__ = ["IntervalJoin", "IntervalJoined"]
 
 
-class IntervalJoin:
+class IntervalJoin(Generic[T, V]):
     """Two streams keyed alike, joined by event time; made by `keyed.interval_join(other)`."""
 
-    def __init__(self, left: KeyedStream[Any], right: KeyedStream[Any]) -> None:
+    def __init__(self, left: KeyedStream[T, Any], right: KeyedStream[V, Any]) -> None:
         same_environment("interval_join()", left, right, KeyedStream)
         self._left, self._right = left, right
         self._event_time = True
 
-    def in_event_time(self) -> IntervalJoin:
+    def in_event_time(self) -> Self:
         """By event time: the default."""
         self._event_time = True
         return self
 
-    def in_processing_time(self) -> IntervalJoin:
+    def in_processing_time(self) -> Self:
         """There for Flink's sake: `between` refuses it."""
         self._event_time = False
         return self
 
-    def between(self, lower_bound: Span, upper_bound: Span) -> IntervalJoined:
+    def between(self, lower_bound: Span, upper_bound: Span) -> IntervalJoined[T, V]:
         """A right record matches if its timestamp is `left + lower … left + upper`; bounds may be negative."""
         if not self._event_time:
             raise ProgramError("interval_join() is there in event time only: leave in_processing_time() out")
@@ -60,8 +62,8 @@ class _Settings:
     upper_exclusive: bool = False
     left_outer: bool = False
     right_outer: bool = False
-    left_late: OutputTag | None = None
-    right_late: OutputTag | None = None
+    left_late: OutputTag[Any] | None = None
+    right_late: OutputTag[Any] | None = None
 
     def sides(self) -> tuple[IntervalSide, IntervalSide]:
         """The interval as each side sees it, in whole milliseconds, both ends included."""
@@ -76,7 +78,7 @@ class _Settings:
         )
 
 
-class IntervalJoined:
+class IntervalJoined(Generic[T, V]):
     """An interval join but for its function: which bounds count, what becomes of late records and of those alone.
 
     State holds only what can still match: a record leaves it when the watermark is past the last timestamp of the
@@ -98,43 +100,43 @@ class IntervalJoined:
     [(10, 12, 12), (50, None, 56)]
     """
 
-    def __init__(self, left: KeyedStream[Any], right: KeyedStream[Any], settings: _Settings) -> None:
+    def __init__(self, left: KeyedStream[Any, Any], right: KeyedStream[Any, Any], settings: _Settings) -> None:
         self._left, self._right, self._settings = left, right, settings
 
-    def lower_bound_exclusive(self) -> IntervalJoined:
+    def lower_bound_exclusive(self) -> IntervalJoined[T, V]:
         """`left + lower` itself does not match."""
         return self._with(lower_exclusive=True)
 
-    def upper_bound_exclusive(self) -> IntervalJoined:
+    def upper_bound_exclusive(self) -> IntervalJoined[T, V]:
         """`left + upper` itself does not match."""
         return self._with(upper_exclusive=True)
 
-    def left_outer(self) -> IntervalJoined:
+    def left_outer(self) -> IntervalJoined[T, V | None]:
         """Also emit left records that nothing matched, once, when the watermark is past their interval."""
         return self._with(left_outer=True)
 
-    def right_outer(self) -> IntervalJoined:
+    def right_outer(self) -> IntervalJoined[T | None, V]:
         """Also emit right records that nothing matched, once, when the watermark is past their interval."""
         return self._with(right_outer=True)
 
-    def full_outer(self) -> IntervalJoined:
+    def full_outer(self) -> IntervalJoined[T | None, V | None]:
         """Both."""
         return self._with(left_outer=True, right_outer=True)
 
-    def side_output_left_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+    def side_output_left_late_data(self, output_tag: OutputTag[Any]) -> IntervalJoined[T, V]:
         """Where late records of the left stream go."""
         return self._with(left_late=_tag(output_tag, "side_output_left_late_data()"))
 
-    def side_output_right_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+    def side_output_right_late_data(self, output_tag: OutputTag[Any]) -> IntervalJoined[T, V]:
         """Where late records of the right stream go."""
         return self._with(right_late=_tag(output_tag, "side_output_right_late_data()"))
 
-    def _with(self, **changes: Any) -> IntervalJoined:
+    def _with(self, **changes: Any) -> IntervalJoined[Any, Any]:
         return IntervalJoined(self._left, self._right, replace(self._settings, **changes))
 
     def process(
-        self, process_join_function: ProcessJoinFunction, output_type: TypeInformation | None = None
-    ) -> DataStream[Any]:
+        self, process_join_function: ProcessJoinFunction[T, V, R], output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[R]:
         """Call the function for every pair. Results carry the larger timestamp of the two.
 
         A record that stayed alone is stamped with the first timestamp at which nothing could match it any more (its
@@ -144,10 +146,10 @@ class IntervalJoined:
             found = described(process_join_function)
             raise TypeError(f"process() of an interval join takes a ProcessJoinFunction, got {found}")
         spec = IntervalJoinSpec(process_join_function, *self._settings.sides())
-        return _add(self._left, self._right, "Interval Join", spec)._typed(output_type)
+        return add_to_both(self._left, self._right, "Interval Join", spec)._typed(output_type)
 
 
-def _tag(given: Any, where: str) -> OutputTag:
+def _tag(given: OutputTag[R], where: str) -> OutputTag[R]:
     if not isinstance(given, OutputTag):
         raise TypeError(f"{where} takes an OutputTag, got {type(given).__name__}")
     return given

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Generic, Self
 
-from penstock.api.connected import connect
-from penstock.api.data_stream import DataStream, KeyedStream
+from penstock.api.connected import ConnectedStreams
+from penstock.api.data_stream import DataStream
 from penstock.api.joined_streams import join_call, same_environment
+from penstock.api.keyed_stream import KeyedStream
 from penstock.core.co_functions import KeyedCoProcessFunction
 from penstock.core.functions import Function, RuntimeContext
 from penstock.core.join_functions import JoinFunction
@@ -15,12 +16,13 @@ from penstock.core.row import RowKind
 from penstock.core.stamped import Stamped
 from penstock.core.state import ListState, ListStateDescriptor, StateTtlConfig
 from penstock.core.time import MAX_TIMESTAMP
+from penstock.core.type_variables import R, T, V
 from penstock.core.types import TypeInformation
 
 __all__ = ["RegularJoin"]
 
 
-class RegularJoin:
+class RegularJoin(Generic[T, V]):
     """Every record of one stream with every record of the other that has its key, whatever came first.
 
     Made by `keyed.regular_join(other)`. Both sides stay in state, for ever unless `with_time_to_live` is called.
@@ -35,12 +37,12 @@ class RegularJoin:
     [('ann', 'aachen')]
     """
 
-    def __init__(self, left: KeyedStream[Any], right: KeyedStream[Any]) -> None:
+    def __init__(self, left: KeyedStream[T, Any], right: KeyedStream[V, Any]) -> None:
         same_environment("regular_join()", left, right, KeyedStream)
         self._left, self._right = left, right
         self._ttl: StateTtlConfig | None = None
 
-    def with_time_to_live(self, ttl_config: StateTtlConfig) -> RegularJoin:
+    def with_time_to_live(self, ttl_config: StateTtlConfig) -> Self:
         """Forget records after a time. What was emitted for them stays; what comes later does not meet them."""
         if not isinstance(ttl_config, StateTtlConfig):
             raise TypeError(f"with_time_to_live() takes a StateTtlConfig, got {type(ttl_config).__name__}")
@@ -48,14 +50,18 @@ class RegularJoin:
         return self
 
     def inner(
-        self, join_function: Callable[[Any, Any], Any] | JoinFunction, output_type: TypeInformation | None = None
-    ) -> DataStream[Any]:
+        self,
+        join_function: Callable[[T, V], R] | JoinFunction[T, V, R],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]:
         """One result for each pair, as soon as both are there. Nothing is ever taken back."""
         return self._join("Inner Join", join_function, output_type, left=False)
 
     def left(
-        self, join_function: Callable[[Any, Any], Any] | JoinFunction, output_type: TypeInformation | None = None
-    ) -> DataStream[Any]:
+        self,
+        join_function: Callable[[T, V | None], R] | JoinFunction[T, V | None, R],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[tuple[RowKind, R]]:
         """A changelog of `(RowKind, result)`: INSERT adds a result, DELETE takes an equal one back.
 
         A left record that has no match yet is joined with None; its first match takes that back. At any time the
@@ -64,24 +70,24 @@ class RegularJoin:
         """
         return self._join("Left Join", join_function, output_type, left=True)
 
-    def _join(self, name: str, given: Any, output_type: TypeInformation | None, left: bool) -> DataStream[Any]:
+    def _join(self, name: str, given: object, output_type: TypeInformation[Any] | None, left: bool) -> DataStream[Any]:
         call = join_call(f"{'left' if left else 'inner'}() of a regular join", given, (JoinFunction,))
         function = (_Left if left else _Inner)(given, call, self._ttl)
-        joined: DataStream[Any] = connect(self._left, self._right).process(function)
-        return joined._typed(output_type).name(name)  # type: ignore[no-any-return]
+        joined = ConnectedStreams(self._left, self._right).process(function)
+        return joined._typed(output_type).name(name)
 
 
-Kept = tuple[Any, int | None]
+Kept = tuple[object, int | None]
 """A record and its timestamp."""
 
 
-class _Inner(KeyedCoProcessFunction):
+class _Inner(KeyedCoProcessFunction[object, object, object, object]):
     """Keeps all records of both sides."""
 
-    def __init__(self, function: Any, call: Callable[[Any, Any], Any], ttl: StateTtlConfig | None) -> None:
+    def __init__(self, function: object, call: Callable[[Any, Any], object], ttl: StateTtlConfig | None) -> None:
         self._function, self._call, self._ttl = function, call, ttl
-        self._lefts: ListState[Any]
-        self._rights: ListState[Any]
+        self._lefts: ListState[Kept]
+        self._rights: ListState[Kept]
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._lefts = self._state("_left", runtime_context)
@@ -93,25 +99,25 @@ class _Inner(KeyedCoProcessFunction):
         if isinstance(self._function, Function):
             self._function.close()
 
-    def _state(self, name: str, context: RuntimeContext) -> ListState[Any]:
-        descriptor = ListStateDescriptor(name)
+    def _state(self, name: str, context: RuntimeContext) -> ListState[Kept]:
+        descriptor = ListStateDescriptor[Kept](name)
         if self._ttl is not None:
             descriptor.enable_time_to_live(self._ttl)
         return context.get_list_state(descriptor)
 
-    def process_element1(self, value: Any, ctx: Any) -> Iterator[Any]:
+    def process_element1(self, value: object, ctx: KeyedCoProcessFunction.Context) -> Iterator[object]:
         left = (value, ctx.timestamp())
         self._lefts.add(left)
         for right in self._rights.get():
             yield self._joined(left, right, left)
 
-    def process_element2(self, value: Any, ctx: Any) -> Iterator[Any]:
+    def process_element2(self, value: object, ctx: KeyedCoProcessFunction.Context) -> Iterator[object]:
         right = (value, ctx.timestamp())
         self._rights.add(right)
         for left in self._lefts.get():
             yield self._joined(left, right, right)
 
-    def _joined(self, left: Kept, right: Kept, newer: Kept) -> Any:
+    def _joined(self, left: Kept, right: Kept, newer: Kept) -> object:
         return _stamped(self._call(left[0], right[0]), newer, left if newer is right else right)
 
 
@@ -123,7 +129,7 @@ class _Left(_Inner):
         self._alone = self._state("_alone", runtime_context)
         self._batch = runtime_context.in_batch_mode()
 
-    def process_element1(self, value: Any, ctx: Any) -> Iterator[Any]:
+    def process_element1(self, value: object, ctx: KeyedCoProcessFunction.Context) -> Iterator[object]:
         left, matched = (value, ctx.timestamp()), False
         for right in self._rights.get():
             matched = True
@@ -134,7 +140,7 @@ class _Left(_Inner):
         elif not matched:
             yield RowKind.INSERT, self._call(value, None)
 
-    def process_element2(self, value: Any, ctx: Any) -> Iterator[Any]:
+    def process_element2(self, value: object, ctx: KeyedCoProcessFunction.Context) -> Iterator[object]:
         right = (value, ctx.timestamp())
         yield from super().process_element2(value, ctx)
         alone = list(self._alone.get())
@@ -146,18 +152,18 @@ class _Left(_Inner):
             self._alone.clear()
             self._lefts.add_all(alone)
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+    def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext) -> Iterable[object]:
         """The end of the input, in BATCH mode: what nothing matched (P5)."""
         for value, stamp in self._alone.get():
             change = (RowKind.INSERT, self._call(value, None))
             yield change if stamp is None else Stamped(change, stamp)
 
-    def _joined(self, left: Kept, right: Kept, newer: Kept) -> Any:
+    def _joined(self, left: Kept, right: Kept, newer: Kept) -> object:
         result = (RowKind.INSERT, self._call(left[0], right[0]))
         return _stamped(result, newer, left if newer is right else right)
 
 
-def _stamped(result: Any, newer: Kept, older: Kept) -> Any:
+def _stamped(result: object, newer: Kept, older: Kept) -> object:
     """With the larger timestamp; without one if the newer record has none."""
     at, then = newer[1], older[1]
     return Stamped(result, then) if at is not None and then is not None and then > at else result

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from penstock.api.data_stream import DataStream
-from penstock.api.draft import upstream
 from penstock.api.environment import StreamExecutionEnvironment
 from penstock.api.frames import data_frame_of
+from penstock.api.transformation import upstream
 from penstock.connectors.data_frame import DataFrameSource
 from penstock.core.errors import ProgramError
 from penstock.core.row import Row
@@ -136,7 +136,7 @@ class StreamTableEnvironment:
         """A stream of rows, tuples or objects as a table; columns from `schema` (a row type), else from the records."""
         if not isinstance(data_stream, DataStream):
             raise TypeError(f"from_data_stream() takes a DataStream, got {type(data_stream).__name__}")
-        self._env._tabled.extend(upstream(f.source for f in data_stream._feeds))
+        self._env._tabled.extend(upstream(f.source for f in data_stream._inputs))
         return Table(self, _Stream(data_stream, schema))
 
     def to_data_stream(self, table: Table) -> DataStream[Row]:

@@ -1,21 +1,30 @@
-"""Windows of keyed streams, and of streams that are not (W1–W7)."""
+"""Windows of keyed streams, and of streams that are not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
-from penstock.api.data_stream import DataStream, KeyedStream
+from penstock.api.data_stream import DataStream
+from penstock.api.keyed_stream import KeyedStream
 from penstock.api.wrap import as_call
 from penstock.core.errors import ProgramError
 from penstock.core.evictors import Evictor
-from penstock.core.functions import AggregateFunction, Function, NullByteKeySelector, ReduceFunction, RuntimeContext
-from penstock.core.given import described
+from penstock.core.functions import (
+    AggregateFunction,
+    Emitted,
+    Function,
+    NullByteKeySelector,
+    ReduceFunction,
+    RuntimeContext,
+)
+from penstock.core.given import described, instance_of
 from penstock.core.output_tag import OutputTag
 from penstock.core.specs import WindowSpec
 from penstock.core.time import Span, whole_ms
 from penstock.core.triggers import Trigger
+from penstock.core.type_variables import ACC, K, R, T, V, Win
 from penstock.core.types import TypeInformation
 from penstock.core.window_functions import (
     AllWindowFunction,
@@ -25,31 +34,38 @@ from penstock.core.window_functions import (
 )
 from penstock.core.windows import MergingWindowAssigner, WindowAssigner
 
+if TYPE_CHECKING:
+    from penstock.api.environment import StreamExecutionEnvironment
+
 __all__ = ["AllWindowedStream", "WindowedStream"]
 
 
-class _Windowed:
-    """Settings and functions that both kinds share. `_keyed` is the stream whose windows they are."""
+_OnWindows = WindowFunction[Any, Any, Any, Any] | ProcessWindowFunction[Any, Any, Any, Any]
 
-    _keyed: KeyedStream[Any]
+
+class _Windowed(Generic[T, Win]):
+    """Settings that both kinds share, and how they add an operator. `_keyed` is the stream whose windows they are."""
+
     _parallelism: int | None = None
     _apply_type: type = WindowFunction
     _process_type: type = ProcessWindowFunction
 
-    def __init__(self, keyed_stream: KeyedStream[Any], window_assigner: WindowAssigner) -> None:
+    def __init__(self, keyed_stream: KeyedStream[T, Any], window_assigner: WindowAssigner[T, Win]) -> None:
         if not isinstance(window_assigner, WindowAssigner):
             raise TypeError(f"window() takes a WindowAssigner, got {described(window_assigner)}")
         self._keyed = keyed_stream
         env = keyed_stream.get_execution_environment()
         self._spec = WindowSpec(window_assigner, window_assigner.get_default_trigger(env))
 
-    def get_execution_environment(self) -> Any:
+    def get_execution_environment(self) -> StreamExecutionEnvironment:
+        """The environment that the stream belongs to."""
         return self._keyed.get_execution_environment()
 
-    def get_input_type(self) -> TypeInformation:
+    def get_input_type(self) -> TypeInformation[Any]:
+        """The type hint of the records in the windows."""
         return self._keyed.get_type()
 
-    def trigger(self, trigger: Trigger) -> Self:
+    def trigger(self, trigger: Trigger[T, Win]) -> Self:
         """When windows fire, instead of the assigner's own trigger."""
         if not isinstance(trigger, Trigger):
             raise TypeError(f"trigger() takes a Trigger, got {described(trigger)}")
@@ -60,14 +76,14 @@ class _Windowed:
             )
         return self._with(trigger=trigger)
 
-    def evictor(self, evictor: Evictor) -> Self:
+    def evictor(self, evictor: Evictor[T, Win]) -> Self:
         """Which records the function is not shown. All records of a window are kept then."""
         if not isinstance(evictor, Evictor):
             raise TypeError(f"evictor() takes an Evictor, got {described(evictor)}")
         return self._with(evictor=evictor)
 
     def allowed_lateness(self, time_ms: int | Span) -> Self:
-        """For how long after its end a window takes late records in and fires again (W7)."""
+        """For how long after its end a window takes late records in and fires again."""
         lateness_ms = whole_ms(time_ms)
         if not isinstance(lateness_ms, int):
             raise TypeError(f"allowed_lateness() takes milliseconds or a span of time, got {time_ms!r:.100}")
@@ -75,7 +91,7 @@ class _Windowed:
             raise ProgramError(f"allowed_lateness() must not be negative, got {lateness_ms} ms")
         return self._with(lateness_ms=lateness_ms)
 
-    def side_output_late_data(self, output_tag: OutputTag) -> Self:
+    def side_output_late_data(self, output_tag: OutputTag[T]) -> Self:
         """Where records go that come after all their windows have ended; without it they are dropped and counted."""
         if not isinstance(output_tag, OutputTag):
             raise TypeError(f"side_output_late_data() takes an OutputTag, got {type(output_tag).__name__}")
@@ -85,80 +101,212 @@ class _Windowed:
         self._spec = replace(self._spec, **changes)
         return self
 
-    # -- functions ----------------------------------------------------------------------------------
+    # -- operators ----------------------------------------------------------------------------------
 
-    def reduce(
+    def _reduced(
         self,
-        reduce_function: Callable[[Any, Any], Any] | ReduceFunction,
-        window_function: Any = None,
-        output_type: TypeInformation | None = None,
+        reduce_function: Callable[[T, T], T] | ReduceFunction[T],
+        window_function: Function | None,
+        output_type: TypeInformation[Any] | None,
     ) -> DataStream[Any]:
-        """Reduce each window to one record as records come in; `window_function` is given that one."""
         as_call("reduce", reduce_function)
         return self._add(reduce_function, self._function(window_function, "reduce()"), output_type)
 
-    def aggregate(
+    def _aggregated(
         self,
-        aggregate_function: AggregateFunction,
-        window_function: Any = None,
-        accumulator_type: TypeInformation | None = None,
-        output_type: TypeInformation | None = None,
+        aggregate_function: AggregateFunction[T, ACC, V],
+        window_function: Function | None,
+        output_type: TypeInformation[Any] | None,
     ) -> DataStream[Any]:
-        """Fold each window into an accumulator as records come in; `window_function` is given its result."""
-        if not isinstance(aggregate_function, AggregateFunction):
-            raise TypeError(f"aggregate() takes an AggregateFunction, got {described(aggregate_function)}")
+        instance_of(aggregate_function, AggregateFunction, "aggregate()")
         return self._add(aggregate_function, self._function(window_function, "aggregate()"), output_type)
 
-    def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream[Any]:
-        """Give the function all records of a window."""
+    def _applied(self, window_function: Function, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
         if not isinstance(window_function, self._apply_type):
             raise TypeError(f"apply() takes a {self._apply_type.__name__}, got {described(window_function)}")
         return self._add(None, self._function(window_function, "apply()"), output_type)
 
-    def process(self, process_window_function: Any, output_type: TypeInformation | None = None) -> DataStream[Any]:
-        """Give the function all records of a window, with times, state and side outputs."""
-        if not isinstance(process_window_function, self._process_type):
-            found = described(process_window_function)
-            raise TypeError(f"process() takes a {self._process_type.__name__}, got {found}")
-        return self._add(None, self._function(process_window_function, "process()"), output_type)
+    def _processed(self, process_function: Function, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
+        if not isinstance(process_function, self._process_type):
+            raise TypeError(f"process() takes a {self._process_type.__name__}, got {described(process_function)}")
+        return self._add(None, self._function(process_function, "process()"), output_type)
 
-    def _function(self, given: Any, where: str) -> Any:
+    def _function(self, given: Function | None, where: str) -> _OnWindows | None:
+        """The function on windows of a key that runs what was given; `where` names the call in a refusal."""
         if given is not None and not isinstance(given, self._apply_type | self._process_type):
             raise TypeError(
                 f"{where} takes a {self._apply_type.__name__} or a {self._process_type.__name__}, "
                 f"got {described(given)}"
             )
-        return given
+        return self._by_key(given)
 
-    def _add(self, combine: Any, function: Any, output_type: TypeInformation | None) -> DataStream[Any]:
+    def _by_key(self, function: Any) -> _OnWindows | None:
+        """The function as it is called with a key."""
+        kept: _OnWindows | None = function
+        return kept
+
+    def _add(
+        self,
+        combine: Callable[[T, T], T] | Function | None,
+        function: _OnWindows | None,
+        output_type: TypeInformation[Any] | None,
+    ) -> DataStream[Any]:
         name = type(self._spec.assigner).__name__
         stream = self._keyed._add(name, replace(self._spec, combine=combine, function=function))._typed(output_type)
         return stream if self._parallelism is None else stream.set_parallelism(self._parallelism)
 
 
-class WindowedStream(_Windowed):
+class WindowedStream(_Windowed[T, Win], Generic[T, K, Win]):
     """The windows of each key."""
 
+    def __init__(self, keyed_stream: KeyedStream[T, K], window_assigner: WindowAssigner[T, Win]) -> None:
+        super().__init__(keyed_stream, window_assigner)
 
-class AllWindowedStream(_Windowed):
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T, T], T] | ReduceFunction[T],
+        window_function: None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[T]: ...
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T, T], T] | ReduceFunction[T],
+        window_function: WindowFunction[T, R, K, Win] | ProcessWindowFunction[T, R, K, Win],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]: ...
+    def reduce(
+        self,
+        reduce_function: Callable[[T, T], T] | ReduceFunction[T],
+        window_function: Function | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Reduce each window to one record as records come in; `window_function` is given that one."""
+        return self._reduced(reduce_function, window_function, output_type)
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, ACC, R],
+        window_function: None = None,
+        accumulator_type: TypeInformation[ACC] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]: ...
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, ACC, V],
+        window_function: WindowFunction[V, R, K, Win] | ProcessWindowFunction[V, R, K, Win],
+        accumulator_type: TypeInformation[ACC] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]: ...
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, ACC, V],
+        window_function: Function | None = None,
+        accumulator_type: TypeInformation[ACC] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Fold each window into an accumulator as records come in; `window_function` is given its result."""
+        return self._aggregated(aggregate_function, window_function, output_type)
+
+    def apply(
+        self, window_function: WindowFunction[T, R, K, Win], output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[R]:
+        """Give the function all records of a window."""
+        return self._applied(window_function, output_type)
+
+    def process(
+        self,
+        process_window_function: ProcessWindowFunction[T, R, K, Win],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]:
+        """Give the function all records of a window, with times, state and side outputs."""
+        return self._processed(process_window_function, output_type)
+
+
+class AllWindowedStream(_Windowed[T, Win]):
     """Windows of everything: as if all records had one key, hence in one subtask."""
 
     _parallelism = 1
     _apply_type = AllWindowFunction
     _process_type = ProcessAllWindowFunction
 
-    def __init__(self, data_stream: DataStream[Any], window_assigner: WindowAssigner) -> None:
+    def __init__(self, data_stream: DataStream[T], window_assigner: WindowAssigner[T, Win]) -> None:
         super().__init__(data_stream.key_by(NullByteKeySelector()), window_assigner)
 
-    def _function(self, given: Any, where: str) -> Any:
-        function = super()._function(given, where)
+    def _by_key(self, function: Any) -> _OnWindows | None:
         if isinstance(function, AllWindowFunction):
             return _AllApply(function)
         return None if function is None else _AllProcess(function)
 
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T, T], T] | ReduceFunction[T],
+        window_function: None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[T]: ...
+    @overload
+    def reduce(
+        self,
+        reduce_function: Callable[[T, T], T] | ReduceFunction[T],
+        window_function: AllWindowFunction[T, R, Win] | ProcessAllWindowFunction[T, R, Win],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]: ...
+    def reduce(
+        self,
+        reduce_function: Callable[[T, T], T] | ReduceFunction[T],
+        window_function: Function | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Reduce each window to one record as records come in; `window_function` is given that one."""
+        return self._reduced(reduce_function, window_function, output_type)
+
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, ACC, R],
+        window_function: None = None,
+        accumulator_type: TypeInformation[ACC] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]: ...
+    @overload
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, ACC, V],
+        window_function: AllWindowFunction[V, R, Win] | ProcessAllWindowFunction[V, R, Win],
+        accumulator_type: TypeInformation[ACC] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]: ...
+    def aggregate(
+        self,
+        aggregate_function: AggregateFunction[T, ACC, V],
+        window_function: Function | None = None,
+        accumulator_type: TypeInformation[ACC] | None = None,
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[Any]:
+        """Fold each window into an accumulator as records come in; `window_function` is given its result."""
+        return self._aggregated(aggregate_function, window_function, output_type)
+
+    def apply(
+        self, window_function: AllWindowFunction[T, R, Win], output_type: TypeInformation[Any] | None = None
+    ) -> DataStream[R]:
+        """Give the function all records of a window."""
+        return self._applied(window_function, output_type)
+
+    def process(
+        self,
+        process_window_function: ProcessAllWindowFunction[T, R, Win],
+        output_type: TypeInformation[Any] | None = None,
+    ) -> DataStream[R]:
+        """Give the function all records of a window, with times, state and side outputs."""
+        return self._processed(process_window_function, output_type)
+
 
 class _Wrapping(Function):
-    """Holds the user's function under the name by which operator state finds it (S3)."""
+    """Holds the user's function under the name by which operator state finds it."""
 
     _function: Function
 
@@ -169,23 +317,23 @@ class _Wrapping(Function):
         self._function.close()
 
 
-class _AllApply(_Wrapping, WindowFunction):
+class _AllApply(_Wrapping, WindowFunction[T, R, object, Win]):
     """An `AllWindowFunction`, which is not told the key."""
 
-    def __init__(self, function: AllWindowFunction) -> None:
-        self._function: AllWindowFunction = function
+    def __init__(self, function: AllWindowFunction[T, R, Win]) -> None:
+        self._function: AllWindowFunction[T, R, Win] = function
 
-    def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
+    def apply(self, key: object, window: Win, inputs: Iterable[T]) -> Emitted[R]:
         return self._function.apply(window, inputs)
 
 
-class _AllProcess(_Wrapping, ProcessWindowFunction):
+class _AllProcess(_Wrapping, ProcessWindowFunction[T, R, object, Win]):
     """A `ProcessAllWindowFunction`, which is not told the key."""
 
-    def __init__(self, function: ProcessAllWindowFunction) -> None:
-        self._function: ProcessAllWindowFunction = function
+    def __init__(self, function: ProcessAllWindowFunction[T, R, Win]) -> None:
+        self._function: ProcessAllWindowFunction[T, R, Win] = function
 
-    def process(self, key: Any, context: Any, elements: Iterable[Any]) -> Iterable[Any] | None:
+    def process(self, key: object, context: Any, elements: Iterable[T]) -> Emitted[R]:
         return self._function.process(context, elements)
 
     def clear(self, context: Any) -> None:

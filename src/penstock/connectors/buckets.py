@@ -6,10 +6,12 @@ import datetime
 import re
 import zoneinfo
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic
 
 from penstock.core.compat import warn_once
 from penstock.core.errors import ProgramError
+from penstock.core.subscript import Subscriptable
+from penstock.core.type_variables import IN
 
 __all__ = [
     "BucketAssigner",
@@ -39,7 +41,7 @@ class BucketContext:
         return self._timestamp
 
 
-class BucketAssigner:
+class BucketAssigner(Subscriptable, Generic[IN]):
     """Chooses a folder below the sink's for each record.
 
     A sink that is given none uses `date_time_bucket_assigner()`: a folder for each hour.
@@ -54,29 +56,31 @@ class BucketAssigner:
     by_record = True
     """Whether records of one batch may go to different folders; if not, the first is asked for and all follow it."""
 
-    def get_bucket_id(self, element: Any, context: BucketContext) -> str:
+    def get_bucket_id(self, element: IN, context: BucketContext) -> str:
         """The folder, relative to the sink's; "" for that itself. Must depend on nothing but its arguments."""
         raise NotImplementedError(f"{type(self).__name__} must define get_bucket_id(element, context)")
 
     @staticmethod
-    def base_path_bucket_assigner() -> BucketAssigner:
+    def base_path_bucket_assigner() -> BucketAssigner[object]:
         """All files in the sink's own folder."""
         return _BasePath()
 
     @staticmethod
-    def date_time_bucket_assigner(format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None) -> BucketAssigner:
+    def date_time_bucket_assigner(
+        format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None
+    ) -> BucketAssigner[object]:
         """A folder by processing time, which is that of the batch; in the machine's time zone unless one is given."""
         return _DateTime(format_str, timezone_id)
 
 
-class _BasePath(BucketAssigner):
+class _BasePath(BucketAssigner[object]):
     by_record = False
 
-    def get_bucket_id(self, element: Any, context: BucketContext) -> str:
+    def get_bucket_id(self, element: object, context: BucketContext) -> str:
         return ""
 
 
-class _DateTime(BucketAssigner):
+class _DateTime(BucketAssigner[object]):
     by_record = False
 
     def __init__(self, format_str: str, timezone_id: str | None) -> None:
@@ -84,7 +88,7 @@ class _DateTime(BucketAssigner):
         self._zone = _zone(timezone_id) if timezone_id is not None else None
         self._last = (-1, "")
 
-    def get_bucket_id(self, element: Any, context: BucketContext) -> str:
+    def get_bucket_id(self, element: object, context: BucketContext) -> str:
         now_ms = context.current_processing_time()
         if self._last[0] != now_ms:
             moment = datetime.datetime.fromtimestamp(now_ms // 1000, datetime.UTC).astimezone(self._zone)

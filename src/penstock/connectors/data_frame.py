@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from penstock.core.errors import ProgramError
+from penstock.core.row import Row
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
 
 __all__ = ["DataFrameSource"]
 
 
-class DataFrameSource(Source):
+class DataFrameSource(Source[Row]):
     """Rows of a DataFrame: one split, read by Spark itself in one task, in the frame's order.
 
     The frame stays on the driver; workers get a description without it. In a streaming job a batch frame is written

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Generic, Self
 
 from penstock.connectors.buckets import (
     BucketAssigner,
@@ -26,6 +26,7 @@ from penstock.core.compat import warn_once
 from penstock.core.errors import ProgramError
 from penstock.core.sink import Committer, Sink, SinkWriter, SupportsCommitter, WriterInitContext
 from penstock.core.sink_function import SinkFunction
+from penstock.core.type_variables import IN, T
 
 __all__ = [
     "BulkWriterFactory",
@@ -89,13 +90,13 @@ class OutputFileConfig:
         return self.part_suffix
 
 
-class FileSinkBuilder:
+class FileSinkBuilder(Generic[T]):
     """Builds a `FileSink`. Without an assigner files are written to a folder for each hour, `yyyy-MM-dd--HH`."""
 
-    def __init__(self, base_path: str, fmt: Format) -> None:
+    def __init__(self, base_path: str, fmt: Format[T]) -> None:
         self._base_path, self._format = base_path, fmt
         self._config = OutputFileConfig()
-        self._assigner = BucketAssigner.date_time_bucket_assigner()
+        self._assigner: BucketAssigner[T] = BucketAssigner.date_time_bucket_assigner()
         self._policy: RollingPolicy = (
             RollingPolicy.default_rolling_policy() if isinstance(fmt, Encoder) else OnCheckpointRollingPolicy()
         )
@@ -104,7 +105,7 @@ class FileSinkBuilder:
         self._config = output_file_config
         return self
 
-    def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> Self:
+    def with_bucket_assigner(self, bucket_assigner: BucketAssigner[T]) -> Self:
         """Which folder a record goes to."""
         if not isinstance(bucket_assigner, BucketAssigner):
             raise TypeError(f"with_bucket_assigner() takes a BucketAssigner, got {type(bucket_assigner).__name__}")
@@ -129,15 +130,15 @@ class FileSinkBuilder:
         """The way it is."""
         return self
 
-    def build(self) -> FileSink:
+    def build(self) -> FileSink[T]:
         return FileSink(self._base_path, self._format, self._config, self._assigner, self._policy)
 
 
-class RowFormatSinkBuilder(FileSinkBuilder):
+class RowFormatSinkBuilder(FileSinkBuilder[T]):
     """Builds a `FileSink` of lines."""
 
 
-class BulkFormatSinkBuilder(FileSinkBuilder):
+class BulkFormatSinkBuilder(FileSinkBuilder[T]):
     """Builds a `FileSink` of files that are written as a whole: they cannot be closed at a size."""
 
     def with_rolling_policy(self, rolling_policy: RollingPolicy) -> Self:
@@ -146,22 +147,22 @@ class BulkFormatSinkBuilder(FileSinkBuilder):
         return super().with_rolling_policy(rolling_policy)
 
 
-class _OldBuilder(FileSinkBuilder):
-    def build(self) -> StreamingFileSink:
+class _OldBuilder(FileSinkBuilder[T]):
+    def build(self) -> StreamingFileSink[T]:
         return StreamingFileSink(self._base_path, self._format, self._config, self._assigner, self._policy)
 
     def with_rolling_policy(self, policy: RollingPolicy) -> Self:
         return super().with_rolling_policy(policy)
 
 
-class _OldBulkBuilder(_OldBuilder):
+class _OldBulkBuilder(_OldBuilder[T]):
     def with_rolling_policy(self, policy: RollingPolicy) -> Self:
         if not isinstance(policy, OnCheckpointRollingPolicy):
             raise ValueError("rolling_policy must be OnCheckpointRollingPolicy for bulk format")
         return super().with_rolling_policy(policy)
 
 
-class FileSink(Sink, SupportsCommitter):
+class FileSink(Sink[IN], SupportsCommitter):
     """Writes records to files in folders below one (buckets), exactly once. A bucket is an hour, unless said otherwise.
 
     >>> FileSink.for_row_format("/tmp/out", Encoder.json_encoder()).build().base_path
@@ -175,9 +176,9 @@ class FileSink(Sink, SupportsCommitter):
     def __init__(
         self,
         base_path: str,
-        fmt: Format,
+        fmt: Format[IN],
         config: OutputFileConfig,
-        assigner: BucketAssigner,
+        assigner: BucketAssigner[IN],
         policy: RollingPolicy,
     ) -> None:
         self.base_path = os.path.abspath(local_path(base_path, "FileSink"))
@@ -187,14 +188,14 @@ class FileSink(Sink, SupportsCommitter):
         self._part_size = policy.part_size
 
     @staticmethod
-    def for_row_format(base_path: str, encoder: Encoder) -> RowFormatSinkBuilder:
+    def for_row_format(base_path: str, encoder: Encoder[T]) -> RowFormatSinkBuilder[T]:
         return RowFormatSinkBuilder(base_path, encoder)
 
     @staticmethod
-    def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory) -> BulkFormatSinkBuilder:
+    def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory[T]) -> BulkFormatSinkBuilder[T]:
         return BulkFormatSinkBuilder(base_path, writer_factory)
 
-    def create_writer(self, context: WriterInitContext) -> SinkWriter:
+    def create_writer(self, context: WriterInitContext) -> SinkWriter[IN]:
         suffix = self._config.part_suffix or self._format.suffix
         name = f"{self._config.part_prefix}-{context.subtask_index}-{context.batch_id}-{context.attempt_id[:12]}"
         files = PartFiles(self.base_path, name, suffix, self._format, self._part_size)
@@ -204,7 +205,7 @@ class FileSink(Sink, SupportsCommitter):
         return FileCommitter(self.base_path)
 
 
-class StreamingFileSink(FileSink, SinkFunction):
+class StreamingFileSink(FileSink[IN], SinkFunction[IN]):
     """The older name of `FileSink`, for `add_sink`.
 
     >>> import warnings
@@ -222,16 +223,18 @@ class StreamingFileSink(FileSink, SinkFunction):
     DefaultBulkFormatBuilder = _OldBulkBuilder
 
     @staticmethod
-    def for_row_format(base_path: str, encoder: Encoder) -> _OldBuilder:  # type: ignore[override]
+    def for_row_format(base_path: str, encoder: Encoder[T]) -> _OldBuilder[T]:  # type: ignore[override]
         _say_old()
         return _OldBuilder(base_path, encoder)
 
     @staticmethod
-    def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory) -> _OldBulkBuilder:  # type: ignore[override]
+    def for_bulk_format(  # type: ignore[override]
+        base_path: str, writer_factory: BulkWriterFactory[T]
+    ) -> _OldBulkBuilder[T]:
         _say_old()
         return _OldBulkBuilder(base_path, writer_factory)
 
-    def invoke(self, value: Any, context: SinkFunction.Context) -> None:
+    def invoke(self, value: IN, context: SinkFunction.Context) -> None:
         """Never called: the job runs it as the `Sink` that it is."""
         raise NotImplementedError("StreamingFileSink writes through its writer, not record by record")
 

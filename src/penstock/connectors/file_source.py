@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Generic, Self
 
 from penstock.connectors.file_listing import FoundFile, fingerprint, list_files, local_path, path_hash
 from penstock.connectors.formats.files import BulkFormat, Extent, FileFormat, StreamFormat, check_unchanged
@@ -14,6 +14,7 @@ from penstock.core.errors import ProgramError, SourceError
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
 from penstock.core.starting import StartingOffsets, refuse_start
 from penstock.core.time import Duration, Span, duration_of
+from penstock.core.type_variables import T, T_co
 
 __all__ = [
     "BulkFormat",
@@ -65,16 +66,16 @@ class FileSplitAssignerProvider:
 _EARLIEST = StartingOffsets.earliest()
 
 
-class FileSourceBuilder:
+class FileSourceBuilder(Generic[T]):
     """Builds a `FileSource`."""
 
-    def __init__(self, file_format: FileFormat, paths: tuple[str, ...]) -> None:
+    def __init__(self, file_format: FileFormat[T], paths: tuple[str, ...]) -> None:
         self._format, self._paths = file_format, paths
         self._interval: Duration | None = None
         self._cut = True
         self._start = StartingOffsets.earliest()
 
-    def monitor_continuously(self, discovery_interval: Span) -> FileSourceBuilder:
+    def monitor_continuously(self, discovery_interval: Span) -> Self:
         """Go on looking for new files, and for new lines of text, CSV and JSON files, every so often.
 
         A line is read when its line end is there; a file that does not end in one keeps its last line back. Files of
@@ -88,21 +89,21 @@ class FileSourceBuilder:
         self._interval = interval
         return self
 
-    def process_static_file_set(self) -> FileSourceBuilder:
+    def process_static_file_set(self) -> Self:
         """Read what is there when the job starts; the default."""
         self._interval = None
         return self
 
-    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
+    def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> Self:
         """Whether a file may be read in several blocks at a time."""
         self._cut = file_enumerator.splittable
         return self
 
-    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
+    def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> Self:
         warn_once("FileSourceBuilder.set_split_assigner")
         return self
 
-    def start_from(self, start: StartingOffsets) -> FileSourceBuilder:
+    def start_from(self, start: StartingOffsets) -> Self:
         """Leave out what was there before (F11): by modification time; given offsets, by path, are places in files (the
         byte at which a record begins). A watched folder may start from the latest: what is there is left out."""
         if start.kind == "offsets" and not isinstance(start.value, dict):
@@ -110,7 +111,7 @@ class FileSourceBuilder:
         self._start = start
         return self
 
-    def build(self) -> FileSource:
+    def build(self) -> FileSource[T]:
         from penstock.connectors.watched_files import WatchedFileSource
 
         if self._interval is None:
@@ -118,7 +119,7 @@ class FileSourceBuilder:
         return WatchedFileSource(self._format, self._paths, self._interval, self._start)
 
 
-class FileSource(Source):
+class FileSource(Source[T_co]):
     """The records of files; folders are taken with all files below them, hidden ones left out.
 
     Files are cut into blocks. Read at once, a split is a run of blocks. In micro-batches there are as many splits
@@ -134,7 +135,7 @@ class FileSource(Source):
 
     def __init__(
         self,
-        file_format: FileFormat,
+        file_format: FileFormat[T_co],
         paths: tuple[str, ...],
         cut: bool = True,
         start: StartingOffsets = _EARLIEST,
@@ -159,11 +160,11 @@ class FileSource(Source):
         self._dealt: dict[tuple[int, int, str], list[Extent]] = {}
 
     @staticmethod
-    def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
+    def for_record_stream_format(stream_format: StreamFormat[T], *paths: str) -> FileSourceBuilder[T]:
         return FileSourceBuilder(stream_format, paths)
 
     @staticmethod
-    def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
+    def for_bulk_file_format(bulk_format: BulkFormat[T], *paths: str) -> FileSourceBuilder[T]:
         return FileSourceBuilder(bulk_format, paths)
 
     def split_count(self, parallelism: int, one_batch: bool) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Generic
 
 from penstock.connectors.buckets import BucketAssigner, BucketContext
 from penstock.connectors.encoders import Encoder
 from penstock.connectors.formats.bulk import BulkWriterFactory
 from penstock.core.errors import SinkError
 from penstock.core.sink import CommitRequest, Committer, SinkWriter
+from penstock.core.type_variables import IN
 
 __all__ = ["FileCommitter", "FileWriter", "Format", "PartFiles"]
 
@@ -19,7 +20,7 @@ _IN_PROGRESS = ".inprogress"
 _OPEN_FILES = 100
 """Files that a writer keeps open; beyond it the one that was not written to for longest is closed."""
 
-Format = Encoder | BulkWriterFactory
+Format = Encoder[IN] | BulkWriterFactory[IN]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +34,17 @@ class PreparedFile:
 # -- writing, in workers -------------------------------------------------------------------------------
 
 
-class _Part:
+class _Part(Generic[IN]):
     """One file that is being written."""
 
-    def __init__(self, prepared: PreparedFile, fmt: Format) -> None:
+    def __init__(self, prepared: PreparedFile, fmt: Format[IN]) -> None:
         os.makedirs(os.path.dirname(prepared.final), exist_ok=True)
         self.prepared = prepared
         self._format = fmt
         self._state: Any = None
         self._file: BinaryIO = open(prepared.hidden, "wb")  # noqa: SIM115 - closed by finish or abandon
 
-    def write(self, values: Sequence[Any]) -> None:
+    def write(self, values: Sequence[IN]) -> None:
         if isinstance(self._format, Encoder):
             self._file.write(b"".join(map(self._format.encode, values)))
         else:
@@ -64,17 +65,17 @@ class _Part:
         self._file.close()
 
 
-class PartFiles:
+class PartFiles(Generic[IN]):
     """The files of one writer, at most one at a time in each bucket."""
 
-    def __init__(self, base_path: str, name: str, suffix: str, fmt: Format, part_size: int | None) -> None:
+    def __init__(self, base_path: str, name: str, suffix: str, fmt: Format[IN], part_size: int | None) -> None:
         self._base_path, self._name, self._suffix = base_path, name, suffix
         self._format, self._part_size = fmt, part_size
-        self._open: dict[str, _Part] = {}
+        self._open: dict[str, _Part[IN]] = {}
         self._done: list[PreparedFile] = []
         self._count = 0
 
-    def write(self, bucket: str, values: Sequence[Any]) -> None:
+    def write(self, bucket: str, values: Sequence[IN]) -> None:
         """Append to the bucket's file; a file that has its size is closed, to the record."""
         if self._part_size is None or not isinstance(self._format, Encoder):
             self._part(bucket).write(values)
@@ -85,7 +86,7 @@ class PartFiles:
             if part.size() >= self._part_size:
                 self._close(bucket)
 
-    def _part(self, bucket: str) -> _Part:
+    def _part(self, bucket: str) -> _Part[IN]:
         part = self._open.pop(bucket, None)
         if part is None:
             if len(self._open) >= _OPEN_FILES:
@@ -116,45 +117,45 @@ class PartFiles:
             part.abandon()
 
 
-class FileWriter(SinkWriter):
+class FileWriter(SinkWriter[IN]):
     """Writes the records of a batch to the files of their buckets."""
 
-    def __init__(self, files: PartFiles, assigner: BucketAssigner, processing_time_ms: int) -> None:
+    def __init__(self, files: PartFiles[IN], assigner: BucketAssigner[IN], processing_time_ms: int) -> None:
         self._files = files
         self._assigner = assigner
         self._time_ms = processing_time_ms
 
-    def write(self, value: Any, timestamp: int | None) -> None:
+    def write(self, value: IN, timestamp: int | None) -> None:
         self.write_all([value], [timestamp])
 
-    def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+    def write_all(self, values: Sequence[IN], timestamps: Sequence[int | None] | None) -> None:
         for bucket, members in self._by_bucket(values, timestamps):
             self._files.write(bucket, members)
 
     def _by_bucket(
-        self, values: Sequence[Any], timestamps: Sequence[int | None] | None
-    ) -> Iterator[tuple[str, Sequence[Any]]]:
+        self, values: Sequence[IN], timestamps: Sequence[int | None] | None
+    ) -> Iterator[tuple[str, Sequence[IN]]]:
         if not self._assigner.by_record:
             if values:
                 yield self._bucket_of(values[0], None), values
             return
-        buckets: dict[str, list[Any]] = {}
+        buckets: dict[str, list[IN]] = {}
         for i, value in enumerate(values):
             bucket = self._bucket_of(value, timestamps[i] if timestamps is not None else None)
             buckets.setdefault(bucket, []).append(value)
         yield from buckets.items()
 
-    def _bucket_of(self, value: Any, timestamp: int | None) -> str:
+    def _bucket_of(self, value: IN, timestamp: int | None) -> str:
         return _checked(self._assigner.get_bucket_id(value, BucketContext(self._time_ms, timestamp)))
 
-    def prepare_commit(self) -> list[Any]:
+    def prepare_commit(self) -> list[PreparedFile]:
         return self._files.finish()
 
     def close(self) -> None:
         self._files.abandon()
 
 
-def _checked(bucket: Any) -> str:
+def _checked(bucket: object) -> str:
     if not isinstance(bucket, str) or (bucket and not all(map(_is_folder, bucket.split("/")))):
         raise SinkError(
             f"FileSink: the assigner gave the bucket {bucket!r}, but a bucket is a path below the sink's folder: names "
@@ -170,13 +171,13 @@ def _is_folder(name: str) -> bool:
 # -- committing, on the driver -------------------------------------------------------------------------
 
 
-class FileCommitter(Committer):
+class FileCommitter(Committer[PreparedFile]):
     """Gives complete files their names."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
-    def commit(self, requests: Sequence[CommitRequest]) -> None:
+    def commit(self, requests: Sequence[CommitRequest[PreparedFile]]) -> None:
         for request in requests:
             _rename(request.get_committable())
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Generic
 
 from penstock.core.errors import ProgramError
 from penstock.core.source import Lag, Notice, Position, ReadBatch, Source, SourceClock
+from penstock.core.type_variables import T, T_co
 
 __all__ = ["HybridSource", "HybridSourceBuilder"]
 
 
-class HybridSourceBuilder:
+class HybridSourceBuilder(Generic[T]):
     """Builds a `HybridSource`."""
 
-    def __init__(self, first_source: Source) -> None:
+    def __init__(self, first_source: Source[T]) -> None:
         self._sources = [_checked(first_source)]
 
-    def add_source(self, source: Source) -> HybridSourceBuilder:
+    def add_source(self, source: Source[T]) -> HybridSourceBuilder[T]:
         """What comes when all before it have ended."""
         if not self._sources[-1].bounded:
             raise ProgramError(
@@ -25,11 +27,11 @@ class HybridSourceBuilder:
         self._sources.append(_checked(source))
         return self
 
-    def build(self) -> HybridSource:
+    def build(self) -> HybridSource[T]:
         return HybridSource(self._sources)
 
 
-def _checked(source: Source) -> Source:
+def _checked(source: Source[T]) -> Source[T]:
     if not isinstance(source, Source):
         raise TypeError(f"HybridSource takes a Source, got {type(source).__name__}")
     if source.moving_start:
@@ -40,7 +42,7 @@ def _checked(source: Source) -> Source:
     return source
 
 
-class HybridSource(Source):
+class HybridSource(Source[T_co]):
     """Bounded sources in sequence, the last of which may be without end: history first, then the live stream.
 
     A position is (number of the source, its own position, whether that has ended). No split goes on to the next
@@ -52,7 +54,7 @@ class HybridSource(Source):
     True
     """
 
-    def __init__(self, sources: list[Source]) -> None:
+    def __init__(self, sources: list[Source[T_co]]) -> None:
         self._sources = sources
         self.bounded = sources[-1].bounded
         self.replayable = all(source.replayable for source in sources)
@@ -64,7 +66,7 @@ class HybridSource(Source):
         self._switched_ms: dict[int, int] = {}
 
     @staticmethod
-    def builder(first_source: Source) -> HybridSourceBuilder:
+    def builder(first_source: Source[T]) -> HybridSourceBuilder[T]:
         return HybridSourceBuilder(first_source)
 
     def split_parallelism(self, parallelism: int) -> int:

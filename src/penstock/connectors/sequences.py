@@ -7,10 +7,11 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Self
+from typing import Self
 
 from penstock.core.source import Lag, Position, ReadBatch, Source, SourceClock
 from penstock.core.starting import StartingOffsets, refuse_start
+from penstock.core.type_variables import T_co
 
 __all__ = ["CollectionSource", "DataGeneratorSource", "NumberSequenceSource", "RateLimiterStrategy"]
 
@@ -20,12 +21,14 @@ _TELLING = 100
 """How many of a collection's values are looked at to tell it from another."""
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     """Whether the text of a value is the same in every process."""
-    return type(value) in _PLAIN or (type(value) in (tuple, list) and all(map(_is_plain, value)))
+    if type(value) is tuple or type(value) is list:
+        return all(map(_is_plain, value))
+    return type(value) in _PLAIN
 
 
-class _IndexedSource(Source):
+class _IndexedSource(Source[T_co]):
     """A position is the number of records of the split already read."""
 
     _skipped: int = 0
@@ -91,14 +94,14 @@ class _IndexedSource(Source):
         """Records of a split; None without end."""
 
     @abstractmethod
-    def _values(self, split: int, splits: int, start: int, stop: int) -> list[Any]:
+    def _values(self, split: int, splits: int, start: int, stop: int) -> list[T_co]:
         """Records of a split by number."""
 
 
-class CollectionSource(_IndexedSource):
+class CollectionSource(_IndexedSource[T_co]):
     """A list in the program. Not parallel, as in Flink."""
 
-    def __init__(self, collection: Iterable[Any]) -> None:
+    def __init__(self, collection: Iterable[T_co]) -> None:
         self._collection = list(collection)
 
     def identity(self) -> str:
@@ -111,11 +114,11 @@ class CollectionSource(_IndexedSource):
     def _size(self, split: int, splits: int) -> int:
         return len(self._collection)
 
-    def _values(self, split: int, splits: int, start: int, stop: int) -> list[Any]:
+    def _values(self, split: int, splits: int, start: int, stop: int) -> list[T_co]:
         return [v if type(v) in _PLAIN else copy.deepcopy(v) for v in self._collection[start:stop]]
 
 
-class NumberSequenceSource(_IndexedSource):
+class NumberSequenceSource(_IndexedSource[int]):
     """The numbers from `start` to `end`, both included, in as many ranges as there are subtasks."""
 
     def __init__(self, start: int, end: int) -> None:
@@ -138,7 +141,7 @@ class NumberSequenceSource(_IndexedSource):
         first, _ = self._bounds(split, splits)
         return max(0, self._start + self._skipped - first)
 
-    def _values(self, split: int, splits: int, start: int, stop: int) -> list[Any]:
+    def _values(self, split: int, splits: int, start: int, stop: int) -> list[int]:
         first, _ = self._bounds(split, splits)
         return list(range(first + start, first + stop))
 
@@ -160,7 +163,7 @@ class RateLimiterStrategy:
         return RateLimiterStrategy()
 
 
-class DataGeneratorSource(_IndexedSource):
+class DataGeneratorSource(_IndexedSource[T_co]):
     """Record `i` is `generator_function(i)`: replayable, since it depends on the index alone.
 
     Subtask s of n makes the records s, s + n, s + 2n, …
@@ -172,7 +175,7 @@ class DataGeneratorSource(_IndexedSource):
 
     def __init__(
         self,
-        generator_function: Callable[[int], Any],
+        generator_function: Callable[[int], T_co],
         count: int | None = None,
         rate_limiter_strategy: RateLimiterStrategy | None = None,
     ) -> None:
@@ -187,7 +190,7 @@ class DataGeneratorSource(_IndexedSource):
     def _before(self, split: int, splits: int) -> int:
         return max(0, (self._skipped - split + splits - 1) // splits)
 
-    def _values(self, split: int, splits: int, start: int, stop: int) -> list[Any]:
+    def _values(self, split: int, splits: int, start: int, stop: int) -> list[T_co]:
         return list(map(self._generate, range(start * splits + split, stop * splits + split, splits)))
 
     def _allowed(self, splits: int, clock: SourceClock) -> int | None:

@@ -17,7 +17,7 @@ _RETRY_MS = 500
 _CHUNK = 8192
 
 
-class SocketTextStreamFunction(SourceFunction):
+class SocketTextStreamFunction(SourceFunction[str]):
     """Connects to a server and emits what it sends, cut at a delimiter.
 
     >>> SocketTextStreamFunction("localhost", 70000, "\\n", 0)

@@ -13,6 +13,7 @@ from penstock.connectors.formats.files import Extent, FileFormat, gone
 from penstock.core.source import Lag, Notice, Position, ReadBatch, SourceClock
 from penstock.core.starting import StartingOffsets
 from penstock.core.time import Duration
+from penstock.core.type_variables import T_co
 
 __all__ = ["WatchedFileSource"]
 
@@ -25,7 +26,7 @@ _PATIENCE_MS = 60_000
 CHANGED = "changed_files"
 
 
-class WatchedFileSource(FileSource):
+class WatchedFileSource(FileSource[T_co]):
     """Files as they appear and grow, without end: those found at a time in the order of (modification time, path).
 
     One split, since files come and go: a batch is one channel. A position names the stretches of files that make
@@ -42,7 +43,7 @@ class WatchedFileSource(FileSource):
 
     def __init__(
         self,
-        file_format: FileFormat,
+        file_format: FileFormat[T_co],
         paths: tuple[str, ...],
         interval: Duration,
         start: StartingOffsets = _EARLIEST,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic
 
 from penstock.core.functions import Function
 from penstock.core.subscript import Subscriptable
+from penstock.core.type_variables import IN, OUT
 
 __all__ = [
     "NO_RETRY_STRATEGY",
@@ -27,7 +28,7 @@ ResultPredicate = Callable[[list[Any]], bool] | None
 ExceptionPredicate = Callable[[Exception], bool] | None
 
 
-class AsyncFunction(Function):
+class AsyncFunction(Function, Generic[IN, OUT]):
     """Calls that wait for something else: many are under way at a time, in one event loop of the subtask.
 
     Every call of a batch has ended before the batch is durable; after a failure the batch is called again.
@@ -40,9 +41,9 @@ class AsyncFunction(Function):
     """
 
     @abstractmethod
-    async def async_invoke(self, value: Any) -> list[Any]: ...
+    async def async_invoke(self, value: IN) -> list[OUT]: ...
 
-    def timeout(self, value: Any) -> list[Any]:
+    def timeout(self, value: IN) -> list[OUT]:
         """What to emit for a call that took too long; by default the job fails."""
         raise TimeoutError(f"the call for {value!r:.200} took longer than its time-out")
 
@@ -189,7 +190,7 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy):
 NO_RETRY_STRATEGY: AsyncRetryStrategy = NoRetryStrategy()
 
 
-def empty_result_predicate(result: list[Any] | None) -> bool:
+def empty_result_predicate(result: list[object] | None) -> bool:
     """The call brought nothing."""
     return not result
 

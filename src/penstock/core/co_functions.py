@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Generic
 
-from penstock.core.functions import Function, KeyedProcessFunction, ProcessFunction, TimerService
+from penstock.core.functions import Emitted, Function, KeyedProcessFunction, ProcessFunction, TimerService
 from penstock.core.output_tag import OutputTag
 from penstock.core.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState, State, StateDescriptor
+from penstock.core.subscript import Subscriptable
+from penstock.core.type_variables import IN1, IN2, KEY, OUT, CurrentKey, K, T, V
 
 __all__ = [
     "BaseBroadcastProcessFunction",
@@ -21,7 +23,7 @@ __all__ = [
 ]
 
 
-class CoMapFunction(Function):
+class CoMapFunction(Function, Generic[IN1, IN2, OUT]):
     """One record in, one out, from either of two streams.
 
     >>> class Label(CoMapFunction):
@@ -32,12 +34,12 @@ class CoMapFunction(Function):
     """
 
     @abstractmethod
-    def map1(self, value: Any) -> Any: ...
+    def map1(self, value: IN1) -> OUT: ...
     @abstractmethod
-    def map2(self, value: Any) -> Any: ...
+    def map2(self, value: IN2) -> OUT: ...
 
 
-class CoFlatMapFunction(Function):
+class CoFlatMapFunction(Function, Generic[IN1, IN2, OUT]):
     """One record in, any number out, from either of two streams.
 
     >>> class Words(CoFlatMapFunction):
@@ -48,12 +50,12 @@ class CoFlatMapFunction(Function):
     """
 
     @abstractmethod
-    def flat_map1(self, value: Any) -> Iterable[Any] | None: ...
+    def flat_map1(self, value: IN1) -> Iterable[OUT] | None: ...
     @abstractmethod
-    def flat_map2(self, value: Any) -> Iterable[Any] | None: ...
+    def flat_map2(self, value: IN2) -> Iterable[OUT] | None: ...
 
 
-class CoProcessFunction(Function):
+class CoProcessFunction(Function, Generic[IN1, IN2, OUT]):
     """Sees the records of two streams, one at a time, with timestamp and clocks.
 
     The clock is the minimum over both inputs (T5).
@@ -63,26 +65,26 @@ class CoProcessFunction(Function):
         """Given to both methods; valid during the call only."""
 
     @abstractmethod
-    def process_element1(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...
+    def process_element1(self, value: IN1, ctx: CoProcessFunction.Context) -> Emitted[OUT]: ...
     @abstractmethod
-    def process_element2(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...
+    def process_element2(self, value: IN2, ctx: CoProcessFunction.Context) -> Emitted[OUT]: ...
 
 
-class KeyedCoProcessFunction(Function):
+class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
     """Sees the records of two streams that are keyed alike; both share the key's state and timers."""
 
-    class Context(KeyedProcessFunction.Context):
+    class Context(KeyedProcessFunction.Context[CurrentKey]):
         """Given to both methods; valid during the call only."""
 
-    class OnTimerContext(Context, KeyedProcessFunction.OnTimerContext):
+    class OnTimerContext(Context[CurrentKey], KeyedProcessFunction.OnTimerContext[CurrentKey]):
         """Given to `on_timer`."""
 
     @abstractmethod
-    def process_element1(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...
+    def process_element1(self, value: IN1, ctx: KeyedCoProcessFunction.Context[KEY]) -> Emitted[OUT]: ...
     @abstractmethod
-    def process_element2(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...
+    def process_element2(self, value: IN2, ctx: KeyedCoProcessFunction.Context[KEY]) -> Emitted[OUT]: ...
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
+    def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext[KEY]) -> Emitted[OUT]:
         """Called when a timer of the current key is due."""
         return None
 
@@ -100,7 +102,7 @@ class BaseBroadcastProcessFunction(Function):
         @abstractmethod
         def current_watermark(self) -> int: ...
         @abstractmethod
-        def output(self, output_tag: OutputTag, value: Any) -> None: ...
+        def output(self, output_tag: OutputTag[T], value: T) -> None: ...
 
     class Context(BaseContext):
         """For the broadcast side: may change the broadcast state.
@@ -109,25 +111,25 @@ class BaseBroadcastProcessFunction(Function):
         """
 
         @abstractmethod
-        def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]: ...
+        def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]: ...
 
     class ReadOnlyContext(BaseContext):
         """For the other side: may read the broadcast state."""
 
         @abstractmethod
-        def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState[Any, Any]: ...
+        def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> ReadOnlyBroadcastState[K, V]: ...
 
 
-class BroadcastProcessFunction(BaseBroadcastProcessFunction):
+class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):
     """Applies what one stream broadcasts to the records of another that is not keyed."""
 
     @abstractmethod
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...
+    def process_element(self, value: IN1, ctx: BroadcastProcessFunction.ReadOnlyContext) -> Emitted[OUT]: ...
     @abstractmethod
-    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...
+    def process_broadcast_element(self, value: IN2, ctx: BroadcastProcessFunction.Context) -> Emitted[OUT]: ...
 
 
-class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction):
+class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]):
     """Applies what one stream broadcasts to the records of a keyed one, which has keyed state and timers too."""
 
     class Context(BaseBroadcastProcessFunction.Context):
@@ -139,25 +141,25 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction):
         ) -> None:
             """Call `function(key, state)` for every key of this subtask that has that state."""
 
-    class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext):
+    class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext, Subscriptable, Generic[CurrentKey]):
         """For the keyed side."""
 
         @abstractmethod
         def timer_service(self) -> TimerService: ...
         @abstractmethod
-        def get_current_key(self) -> Any: ...
+        def get_current_key(self) -> CurrentKey: ...
 
-    class OnTimerContext(ReadOnlyContext):
+    class OnTimerContext(ReadOnlyContext[CurrentKey]):
         """Given to `on_timer`."""
 
         @abstractmethod
         def time_domain(self) -> int: ...
 
     @abstractmethod
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...
+    def process_element(self, value: IN1, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext[KEY]) -> Emitted[OUT]: ...
     @abstractmethod
-    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...
+    def process_broadcast_element(self, value: IN2, ctx: KeyedBroadcastProcessFunction.Context) -> Emitted[OUT]: ...
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
+    def on_timer(self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext[KEY]) -> Emitted[OUT]:
         """Called when a timer of the current key is due."""
         return None

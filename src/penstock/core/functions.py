@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any
+from typing import Any, Generic
 
 from penstock.core.accumulators import Accumulator
 from penstock.core.metrics import MetricGroup
@@ -23,9 +23,11 @@ from penstock.core.state import (
     ValueStateDescriptor,
 )
 from penstock.core.subscript import Subscriptable
+from penstock.core.type_variables import ACC, IN, KEY, OUT, CurrentKey, K, R, T, V
 
 __all__ = [
     "AggregateFunction",
+    "Emitted",
     "FilterFunction",
     "FlatMapFunction",
     "Function",
@@ -47,15 +49,17 @@ class KeyedStateStore(ABC):
     """Access to state of the current key."""
 
     @abstractmethod
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]: ...
+    def get_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]: ...
     @abstractmethod
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]: ...
+    def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]: ...
     @abstractmethod
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]: ...
+    def get_map_state(self, state_descriptor: MapStateDescriptor[K, V]) -> MapState[K, V]: ...
     @abstractmethod
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]: ...
+    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor[T]) -> ReducingState[T]: ...
     @abstractmethod
-    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState[Any, Any]: ...
+    def get_aggregating_state(
+        self, state_descriptor: AggregatingStateDescriptor[T, V, R]
+    ) -> AggregatingState[T, R]: ...
 
 
 class RuntimeContext(KeyedStateStore):
@@ -89,6 +93,10 @@ class RuntimeContext(KeyedStateStore):
         return False
 
 
+Emitted = Iterable[OUT | tuple[OutputTag[Any], object]] | None
+"""What a process function may return or yield: records, and `(tag, record)` for a side output."""
+
+
 class Function(Subscriptable, ABC):
     """Base of user functions. `open` is called before the first record, `close` after the last."""
 
@@ -99,66 +107,66 @@ class Function(Subscriptable, ABC):
         """Release what `open` took."""
 
 
-class MapFunction(Function):
+class MapFunction(Function, Generic[IN, OUT]):
     """One record in, one out."""
 
     @abstractmethod
-    def map(self, value: Any) -> Any: ...
+    def map(self, value: IN) -> OUT: ...
 
 
-class FlatMapFunction(Function):
+class FlatMapFunction(Function, Generic[IN, OUT]):
     """One record in, any number out: yield them or return an iterable."""
 
     @abstractmethod
-    def flat_map(self, value: Any) -> Iterable[Any] | None: ...
+    def flat_map(self, value: IN) -> Iterable[OUT] | None: ...
 
 
-class FilterFunction(Function):
+class FilterFunction(Function, Generic[IN]):
     """Keeps a record if it answers true."""
 
     @abstractmethod
-    def filter(self, value: Any) -> bool: ...
+    def filter(self, value: IN) -> bool: ...
 
 
-class ReduceFunction(Function):
+class ReduceFunction(Function, Generic[T]):
     """Combines two records of a key into one."""
 
     @abstractmethod
-    def reduce(self, value1: Any, value2: Any) -> Any: ...
+    def reduce(self, value1: T, value2: T) -> T: ...
 
 
-class AggregateFunction(Function):
+class AggregateFunction(Function, Generic[IN, ACC, OUT]):
     """Folds records into an accumulator."""
 
     @abstractmethod
-    def create_accumulator(self) -> Any: ...
+    def create_accumulator(self) -> ACC: ...
     @abstractmethod
-    def add(self, value: Any, accumulator: Any) -> Any: ...
+    def add(self, value: IN, accumulator: ACC) -> ACC: ...
     @abstractmethod
-    def get_result(self, accumulator: Any) -> Any: ...
+    def get_result(self, accumulator: ACC) -> OUT: ...
     @abstractmethod
-    def merge(self, acc_a: Any, acc_b: Any) -> Any: ...
+    def merge(self, acc_a: ACC, acc_b: ACC) -> ACC: ...
 
 
-class KeySelector(Function):
+class KeySelector(Function, Generic[IN, OUT]):
     """Takes the key out of a record."""
 
     @abstractmethod
-    def get_key(self, value: Any) -> Any: ...
+    def get_key(self, value: IN) -> OUT: ...
 
 
-class NullByteKeySelector(KeySelector):
+class NullByteKeySelector(KeySelector[object, int]):
     """The same key for every record."""
 
-    def get_key(self, value: Any) -> Any:
+    def get_key(self, value: object) -> int:
         return 0
 
 
-class Partitioner(Function):
+class Partitioner(Function, Generic[KEY]):
     """Chooses the receiving subtask of a key."""
 
     @abstractmethod
-    def partition(self, key: Any, num_partitions: int) -> int: ...
+    def partition(self, key: KEY, num_partitions: int) -> int: ...
 
 
 class TimeDomain(Enum):
@@ -185,7 +193,7 @@ class TimerService(ABC):
     def delete_event_time_timer(self, timestamp: int) -> None: ...
 
 
-class ProcessFunction(Function):
+class ProcessFunction(Function, Generic[IN, OUT]):
     """Sees each record with its timestamp and the clocks; may emit to side outputs."""
 
     class Context(ABC):
@@ -196,39 +204,39 @@ class ProcessFunction(Function):
         @abstractmethod
         def timestamp(self) -> int | None: ...
         @abstractmethod
-        def output(self, output_tag: OutputTag, value: Any) -> None: ...
+        def output(self, output_tag: OutputTag[T], value: T) -> None: ...
 
     @abstractmethod
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...
+    def process_element(self, value: IN, ctx: ProcessFunction.Context) -> Emitted[OUT]: ...
 
 
-class KeyedProcessFunction(Function):
+class KeyedProcessFunction(Function, Generic[KEY, IN, OUT]):
     """Sees each record with its key's state, and may register timers for that key.
 
     Calls to `process_element` and `on_timer` of a subtask never overlap (S5).
     """
 
-    class Context(ABC):
+    class Context(Subscriptable, ABC, Generic[CurrentKey]):
         """Given to `process_element`; valid during the call only."""
 
         @abstractmethod
-        def get_current_key(self) -> Any: ...
+        def get_current_key(self) -> CurrentKey: ...
         @abstractmethod
         def timer_service(self) -> TimerService: ...
         @abstractmethod
         def timestamp(self) -> int | None: ...
         @abstractmethod
-        def output(self, output_tag: OutputTag, value: Any) -> None: ...
+        def output(self, output_tag: OutputTag[T], value: T) -> None: ...
 
-    class OnTimerContext(Context):
+    class OnTimerContext(Context[CurrentKey]):
         """Given to `on_timer`."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain: ...
 
     @abstractmethod
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None: ...
+    def process_element(self, value: IN, ctx: KeyedProcessFunction.Context[KEY]) -> Emitted[OUT]: ...
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
+    def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext[KEY]) -> Emitted[OUT]:
         """Called when a timer of the current key is due."""
         return None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
-from penstock.core.functions import Function
+from penstock.core.functions import Emitted, Function
 from penstock.core.output_tag import OutputTag
+from penstock.core.type_variables import IN1, IN2, OUT, T
 
 __all__ = ["CoGroupFunction", "FlatJoinFunction", "JoinFunction", "ProcessJoinFunction", "TaggedUnion"]
 
@@ -45,7 +46,7 @@ class TaggedUnion(NamedTuple):
         return self.value if self.side == 1 else None
 
 
-class JoinFunction(Function):
+class JoinFunction(Function, Generic[IN1, IN2, OUT]):
     """Makes one record of each pair.
 
     >>> class Priced(JoinFunction):
@@ -55,10 +56,10 @@ class JoinFunction(Function):
     """
 
     @abstractmethod
-    def join(self, first: Any, second: Any) -> Any: ...
+    def join(self, first: IN1, second: IN2) -> OUT: ...
 
 
-class FlatJoinFunction(Function):
+class FlatJoinFunction(Function, Generic[IN1, IN2, OUT]):
     """Makes any number of records of each pair: yield them or return an iterable.
 
     >>> class Both(FlatJoinFunction):
@@ -68,10 +69,10 @@ class FlatJoinFunction(Function):
     """
 
     @abstractmethod
-    def join(self, first: Any, second: Any) -> Iterable[Any] | None: ...
+    def join(self, first: IN1, second: IN2) -> Iterable[OUT] | None: ...
 
 
-class CoGroupFunction(Function):
+class CoGroupFunction(Function, Generic[IN1, IN2, OUT]):
     """Given all records of a key and window at once, those of each side in a list; one of them may be empty.
 
     >>> class Counted(CoGroupFunction):
@@ -81,10 +82,10 @@ class CoGroupFunction(Function):
     """
 
     @abstractmethod
-    def co_group(self, first: Sequence[Any], second: Sequence[Any]) -> Iterable[Any] | None: ...
+    def co_group(self, first: Sequence[IN1], second: Sequence[IN2]) -> Iterable[OUT] | None: ...
 
 
-class ProcessJoinFunction(Function):
+class ProcessJoinFunction(Function, Generic[IN1, IN2, OUT]):
     """Given each pair of an interval join; in an outer join also records that nothing matched, with None beside them.
 
     >>> class Delay(ProcessJoinFunction):
@@ -108,7 +109,7 @@ class ProcessJoinFunction(Function):
             """What the results are stamped with: the larger of the two, or when the wait for a match was over."""
 
         @abstractmethod
-        def output(self, output_tag: OutputTag, value: Any) -> None: ...
+        def output(self, output_tag: OutputTag[T], value: T) -> None: ...
 
     @abstractmethod
-    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterable[Any] | None: ...
+    def process_element(self, left: IN1, right: IN2, ctx: ProcessJoinFunction.Context) -> Emitted[OUT]: ...

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Generic
 
+from penstock.core.subscript import Subscriptable
+from penstock.core.type_variables import T
 from penstock.core.types import TypeInformation
 
 __all__ = ["OutputTag"]
 
 
 @dataclass(frozen=True, slots=True)
-class OutputTag:
+class OutputTag(Subscriptable, Generic[T]):
     """Names a side output; yield `(tag, value)` from a process function to send there.
 
     >>> OutputTag("late").tag_id
@@ -18,7 +21,7 @@ class OutputTag:
     """
 
     tag_id: str
-    type_info: TypeInformation | None = field(default=None, compare=False)
+    type_info: TypeInformation[T] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.tag_id, str) or not self.tag_id:

@@ -21,6 +21,7 @@ from penstock.core.functions import (
     RuntimeContext,
 )
 from penstock.core.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction
+from penstock.core.type_variables import ACC, IN, IN1, IN2, KEY, OUT, T, W
 from penstock.core.window_functions import AllWindowFunction, WindowFunction
 
 __all__ = [
@@ -75,7 +76,7 @@ def _told_first(open_: Callable[[Any, RuntimeContext], None]) -> Callable[[Any, 
     return told
 
 
-class RichMapFunction(RichFunction, MapFunction):
+class RichMapFunction(RichFunction, MapFunction[IN, OUT]):
     """A `MapFunction` that knows its runtime context.
 
     >>> class Label(RichMapFunction):
@@ -84,49 +85,49 @@ class RichMapFunction(RichFunction, MapFunction):
     """
 
 
-class RichFlatMapFunction(RichFunction, FlatMapFunction):
+class RichFlatMapFunction(RichFunction, FlatMapFunction[IN, OUT]):
     """A `FlatMapFunction` that knows its runtime context."""
 
 
-class RichFilterFunction(RichFunction, FilterFunction):
+class RichFilterFunction(RichFunction, FilterFunction[IN]):
     """A `FilterFunction` that knows its runtime context."""
 
 
-class RichReduceFunction(RichFunction, ReduceFunction):
+class RichReduceFunction(RichFunction, ReduceFunction[T]):
     """A `ReduceFunction` that knows its runtime context."""
 
 
-class RichAggregateFunction(RichFunction, AggregateFunction):
+class RichAggregateFunction(RichFunction, AggregateFunction[IN, ACC, OUT]):
     """An `AggregateFunction` that knows its runtime context."""
 
 
-class RichCoMapFunction(RichFunction, CoMapFunction):
+class RichCoMapFunction(RichFunction, CoMapFunction[IN1, IN2, OUT]):
     """A `CoMapFunction` that knows its runtime context."""
 
 
-class RichCoFlatMapFunction(RichFunction, CoFlatMapFunction):
+class RichCoFlatMapFunction(RichFunction, CoFlatMapFunction[IN1, IN2, OUT]):
     """A `CoFlatMapFunction` that knows its runtime context."""
 
 
-class RichJoinFunction(RichFunction, JoinFunction):
+class RichJoinFunction(RichFunction, JoinFunction[IN1, IN2, OUT]):
     """A `JoinFunction` that knows its runtime context."""
 
 
-class RichFlatJoinFunction(RichFunction, FlatJoinFunction):
+class RichFlatJoinFunction(RichFunction, FlatJoinFunction[IN1, IN2, OUT]):
     """A `FlatJoinFunction` that knows its runtime context."""
 
 
-class RichCoGroupFunction(RichFunction, CoGroupFunction):
+class RichCoGroupFunction(RichFunction, CoGroupFunction[IN1, IN2, OUT]):
     """A `CoGroupFunction` that knows its runtime context."""
 
 
-class RichWindowFunction(RichFunction, WindowFunction):
+class RichWindowFunction(RichFunction, WindowFunction[IN, OUT, KEY, W]):
     """A `WindowFunction` that knows its runtime context."""
 
 
-class RichAllWindowFunction(RichFunction, AllWindowFunction):
+class RichAllWindowFunction(RichFunction, AllWindowFunction[IN, OUT, W]):
     """An `AllWindowFunction` that knows its runtime context."""
 
 
-class RichAsyncFunction(RichFunction, AsyncFunction):
+class RichAsyncFunction(RichFunction, AsyncFunction[IN, OUT]):
     """An `AsyncFunction` that knows its runtime context."""

@@ -11,9 +11,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, Generic
 
 from penstock.core.guarantees import Guarantee
+from penstock.core.subscript import Subscriptable
+from penstock.core.type_variables import IN, T, T_co
 
 __all__ = [
     "CommitRequest",
@@ -45,14 +47,14 @@ class WriterInitContext:
     generation: str = ""
 
 
-class SinkWriter(ABC):
+class SinkWriter(Subscriptable, ABC, Generic[IN]):
     """Takes records of one subtask, between two checkpoints."""
 
     @abstractmethod
-    def write(self, value: Any, timestamp: int | None) -> None:
+    def write(self, value: IN, timestamp: int | None) -> None:
         """Take one record."""
 
-    def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+    def write_all(self, values: Sequence[IN], timestamps: Sequence[int | None] | None) -> None:
         """Take many; override where a batch is cheaper."""
         for i, value in enumerate(values):
             self.write(value, timestamps[i] if timestamps is not None else None)
@@ -68,24 +70,24 @@ class SinkWriter(ABC):
         """Release resources; also called when the attempt is given up."""
 
 
-class CommitRequest:
+class CommitRequest(Subscriptable, Generic[T_co]):
     """One committable on its way to be committed."""
 
-    def __init__(self, committable: Any) -> None:
+    def __init__(self, committable: T_co) -> None:
         self._committable = committable
 
-    def get_committable(self) -> Any:
+    def get_committable(self) -> T_co:
         return self._committable
 
 
-class Committer(ABC):
+class Committer(Subscriptable, ABC, Generic[T]):
     """Makes prepared work visible. `commit` is idempotent: after a failure it is asked again."""
 
     @abstractmethod
-    def commit(self, requests: Sequence[CommitRequest]) -> None:
+    def commit(self, requests: Sequence[CommitRequest[T]]) -> None:
         """Called with all that one batch has prepared for the sink, once the batch is durable."""
 
-    def recover(self, requests: Sequence[CommitRequest]) -> None:
+    def recover(self, requests: Sequence[CommitRequest[T]]) -> None:
         """After a restart, with what the last durable batch had prepared: it may have been committed before."""
         self.commit(requests)
 
@@ -96,7 +98,7 @@ class Committer(ABC):
         """Release resources."""
 
 
-class Sink(ABC):
+class Sink(Subscriptable, ABC, Generic[IN]):
     """Describes a sink; picklable.
 
     >>> class Shout(Sink):
@@ -115,7 +117,7 @@ class Sink(ABC):
     """What the user asks of the path to this sink; more than it can give is refused when the job is planned."""
 
     @abstractmethod
-    def create_writer(self, context: WriterInitContext) -> SinkWriter: ...
+    def create_writer(self, context: WriterInitContext) -> SinkWriter[IN]: ...
 
 
 class SupportsCommitter(ABC):
@@ -137,7 +139,7 @@ class DeliveryGuarantee(Enum):
     NONE = 2
 
 
-def asked_guarantee(sink: Any) -> Guarantee | None:
+def asked_guarantee(sink: object) -> Guarantee | None:
     """What a sink's `delivery_guarantee` asks for; NONE asks for nothing.
 
     >>> class Careful:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Generic
 
 from penstock.core.functions import Function
 from penstock.core.rich import RichFunction
+from penstock.core.type_variables import IN
 from penstock.core.watermark import Watermark
 
 __all__ = ["RichSinkFunction", "SinkFunction"]
 
 
-class SinkFunction(Function):
+class SinkFunction(Function, Generic[IN]):
     """Does something with each record as it comes: at-least-once, since a batch that failed is run again (F7).
 
     For exactly-once results write a `Sink` with a committer, or make what `invoke` does idempotent.
@@ -48,7 +49,7 @@ class SinkFunction(Function):
             """The record's event time, if it has one."""
 
     @abstractmethod
-    def invoke(self, value: Any, context: SinkFunction.Context) -> None:
+    def invoke(self, value: IN, context: SinkFunction.Context) -> None:
         """Called for every record."""
 
     def write_watermark(self, watermark: Watermark) -> None:
@@ -58,5 +59,5 @@ class SinkFunction(Function):
         """Called after the last record of a bounded input: let out what is held back. `close` follows."""
 
 
-class RichSinkFunction(RichFunction, SinkFunction):
+class RichSinkFunction(RichFunction, SinkFunction[IN]):
     """A `SinkFunction` that can ask where it runs by `get_runtime_context()`."""

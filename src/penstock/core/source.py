@@ -9,9 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
+from penstock.core.subscript import Subscriptable
 from penstock.core.time import MAX_WATERMARK
+from penstock.core.type_variables import T_co
 
 __all__ = ["ACTIVE", "IDLE", "Lag", "MarkedBatch", "Notice", "Position", "ReadBatch", "Source", "SourceClock"]
 
@@ -73,7 +75,7 @@ class Notice(NamedTuple):
     counted_as: str | None = None
 
 
-class Source(ABC):
+class Source(Subscriptable, ABC, Generic[T_co]):
     """Describes a source; picklable. Methods but `read` run on the driver, `read` in workers."""
 
     bounded: bool = True

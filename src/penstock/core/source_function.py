@@ -9,12 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Generic
 
 from penstock.core.checkpointed import CheckpointedFunction
 from penstock.core.functions import Function
 from penstock.core.rich import RichFunction
 from penstock.core.source import Position, ReadBatch, Source, SourceClock
+from penstock.core.subscript import Subscriptable
+from penstock.core.type_variables import IN, OUT
 from penstock.core.watermark import Watermark
 
 __all__ = [
@@ -27,15 +29,15 @@ __all__ = [
 ]
 
 
-class SourceContext(ABC):
+class SourceContext(Subscriptable, ABC, Generic[IN]):
     """Given to `SourceFunction.run`: takes what the source has to say, in order."""
 
     @abstractmethod
-    def collect(self, value: Any) -> None:
+    def collect(self, value: IN) -> None:
         """Emit a record without a timestamp. Blocks while the job is behind (F13)."""
 
     @abstractmethod
-    def collect_with_timestamp(self, value: Any, timestamp: int) -> None:
+    def collect_with_timestamp(self, value: IN, timestamp: int) -> None:
         """Emit a record with its event time, in milliseconds since the epoch."""
 
     @abstractmethod
@@ -47,7 +49,7 @@ class SourceContext(ABC):
         """Do not hold event time back until the next record or watermark."""
 
     @abstractmethod
-    def get_checkpoint_lock(self) -> AbstractContextManager[Any]:
+    def get_checkpoint_lock(self) -> AbstractContextManager[object]:
         """What is emitted while it is held enters the same batch. Taking it blocks while the job is behind."""
 
     @abstractmethod
@@ -55,7 +57,7 @@ class SourceContext(ABC):
         """Called when `run` has returned: nothing is taken from here on."""
 
 
-class SourceFunction(Function):
+class SourceFunction(Function, Generic[OUT]):
     """Emits records by itself until it returns or is cancelled. It runs in one subtask, on the driver's machine.
 
     It cannot be rewound: after a failure it starts anew, and records that were not yet durable are lost, never
@@ -83,7 +85,7 @@ class SourceFunction(Function):
     """False for a function that never calls `emit_watermark`: a job whose event time stands still for it is warned."""
 
     @abstractmethod
-    def run(self, ctx: SourceContext) -> None:
+    def run(self, ctx: SourceContext[OUT]) -> None:
         """Called once, in a thread of its own; the source has ended when it returns."""
 
     @abstractmethod
@@ -91,19 +93,19 @@ class SourceFunction(Function):
         """Called from another thread when the job stops: make `run` return soon."""
 
 
-class ParallelSourceFunction(SourceFunction):
+class ParallelSourceFunction(SourceFunction[OUT]):
     """A `SourceFunction` that runs in as many subtasks as it is given."""
 
 
-class RichSourceFunction(RichFunction, SourceFunction):
+class RichSourceFunction(RichFunction, SourceFunction[OUT]):
     """A `SourceFunction` that can ask where it runs by `get_runtime_context()`."""
 
 
-class RichParallelSourceFunction(RichSourceFunction, ParallelSourceFunction):
+class RichParallelSourceFunction(RichSourceFunction[OUT], ParallelSourceFunction[OUT]):
     """Rich and parallel: tell the subtasks apart by `get_runtime_context().get_index_of_this_subtask()`."""
 
 
-class FunctionSource(Source):
+class FunctionSource(Source[OUT]):
     """A `SourceFunction` as a source. A position counts the events (records, watermarks) that left it so far.
 
     A function that is a `CheckpointedFunction` has its state in its positions. There is nothing to read from:
@@ -112,7 +114,7 @@ class FunctionSource(Source):
 
     bounded = False
 
-    def __init__(self, function: SourceFunction) -> None:
+    def __init__(self, function: SourceFunction[OUT]) -> None:
         self.function = function
         self.replayable = isinstance(function, CheckpointedFunction)
         self.emits_watermarks = function.emits_watermarks

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic
 
+from penstock.core.subscript import Subscriptable
 from penstock.core.ttl import StateTtlConfig
+from penstock.core.type_variables import ACC, IN, OUT, K, T, V
 from penstock.core.types import TypeInformation
 
-T = TypeVar("T")
-K = TypeVar("K")
-V = TypeVar("V")
-IN = TypeVar("IN")
-OUT = TypeVar("OUT")
+if TYPE_CHECKING:
+    from penstock.core.functions import AggregateFunction, ReduceFunction
 
 __all__ = [
     "AggregatingState",
@@ -159,7 +158,7 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
         self.remove(key)
 
 
-class StateDescriptor(ABC):
+class StateDescriptor(Subscriptable, ABC):
     """Names a state. The name is unique in its operator; the same name finds the same state after a restart."""
 
     kind = "state"
@@ -181,25 +180,25 @@ class StateDescriptor(ABC):
         self.ttl_config = ttl_config if ttl_config.is_enabled() else None
 
 
-class ValueStateDescriptor(StateDescriptor):
+class ValueStateDescriptor(StateDescriptor, Generic[T]):
     """Names a `ValueState`."""
 
     kind = "value"
 
-    def __init__(self, name: str, value_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, value_type_info: TypeInformation[T] | None = None) -> None:
         super().__init__(name, value_type_info)
 
 
-class ListStateDescriptor(StateDescriptor):
+class ListStateDescriptor(StateDescriptor, Generic[T]):
     """Names a `ListState`."""
 
     kind = "list"
 
-    def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
+    def __init__(self, name: str, elem_type_info: TypeInformation[T] | None = None) -> None:
         super().__init__(name, elem_type_info)
 
 
-class MapStateDescriptor(StateDescriptor):
+class MapStateDescriptor(StateDescriptor, Generic[K, V]):
     """Names a `MapState`."""
 
     kind = "map"
@@ -207,14 +206,14 @@ class MapStateDescriptor(StateDescriptor):
     def __init__(
         self,
         name: str,
-        key_type_info: TypeInformation | None = None,
-        value_type_info: TypeInformation | None = None,
+        key_type_info: TypeInformation[K] | None = None,
+        value_type_info: TypeInformation[V] | None = None,
     ) -> None:
         super().__init__(name, value_type_info)
         self.key_type_info = key_type_info
 
 
-class ReducingStateDescriptor(StateDescriptor):
+class ReducingStateDescriptor(StateDescriptor, Generic[T]):
     """Names a `ReducingState` and says how to reduce."""
 
     kind = "reducing"
@@ -222,24 +221,29 @@ class ReducingStateDescriptor(StateDescriptor):
     def __init__(
         self,
         name: str,
-        reduce_function: Callable[[Any, Any], Any] | Any,
-        type_info: TypeInformation | None = None,
+        reduce_function: Callable[[T, T], T] | ReduceFunction[T],
+        type_info: TypeInformation[T] | None = None,
     ) -> None:
         super().__init__(name, type_info)
         self._reduce_function = reduce_function
 
-    def get_reduce_function(self) -> Any:
+    def get_reduce_function(self) -> Callable[[T, T], T] | ReduceFunction[T]:
         return self._reduce_function
 
 
-class AggregatingStateDescriptor(StateDescriptor):
+class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
     """Names an `AggregatingState` and says how to aggregate."""
 
     kind = "aggregating"
 
-    def __init__(self, name: str, agg_function: Any, state_type_info: TypeInformation | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        agg_function: AggregateFunction[IN, ACC, OUT],
+        state_type_info: TypeInformation[ACC] | None = None,
+    ) -> None:
         super().__init__(name, state_type_info)
         self._agg_function = agg_function
 
-    def get_agg_function(self) -> Any:
+    def get_agg_function(self) -> AggregateFunction[IN, ACC, OUT]:
         return self._agg_function

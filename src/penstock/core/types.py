@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from datetime import date, datetime, time
+from decimal import Decimal
 from enum import Enum
-from typing import Self
+from typing import Any, Generic, Self
 
 from penstock.core.compat import warn_once
+from penstock.core.row import Row
+from penstock.core.time import Instant
+from penstock.core.type_variables import K, T, T_co, V
 
 __all__ = [
     "BasicArrayTypeInfo",
@@ -32,7 +37,7 @@ __all__ = [
 ]
 
 
-class TypeInformation:
+class TypeInformation(Generic[T_co]):
     """A type: `name` as in `Types`, `params` for what it is made of, `field_names` for rows.
 
     >>> Types.LIST(Types.INT())
@@ -93,7 +98,7 @@ class BasicType(Enum):
     INSTANT = "Instant"
 
 
-class BasicTypeInfo(TypeInformation):
+class BasicTypeInfo(TypeInformation[T_co]):
     """A number, a string, a boolean, a moment."""
 
     def __init__(self, basic_type: BasicType) -> None:
@@ -104,47 +109,47 @@ class BasicTypeInfo(TypeInformation):
         return str(self._basic_type.value)
 
     @staticmethod
-    def STRING_TYPE_INFO() -> BasicTypeInfo:
+    def STRING_TYPE_INFO() -> BasicTypeInfo[str]:
         return BasicTypeInfo(BasicType.STRING)
 
     @staticmethod
-    def BOOLEAN_TYPE_INFO() -> BasicTypeInfo:
+    def BOOLEAN_TYPE_INFO() -> BasicTypeInfo[bool]:
         return BasicTypeInfo(BasicType.BOOLEAN)
 
     @staticmethod
-    def BYTE_TYPE_INFO() -> BasicTypeInfo:
+    def BYTE_TYPE_INFO() -> BasicTypeInfo[int]:
         return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
-    def SHORT_TYPE_INFO() -> BasicTypeInfo:
+    def SHORT_TYPE_INFO() -> BasicTypeInfo[int]:
         return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
-    def INT_TYPE_INFO() -> BasicTypeInfo:
+    def INT_TYPE_INFO() -> BasicTypeInfo[int]:
         return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
-    def LONG_TYPE_INFO() -> BasicTypeInfo:
+    def LONG_TYPE_INFO() -> BasicTypeInfo[int]:
         return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod
-    def FLOAT_TYPE_INFO() -> BasicTypeInfo:
+    def FLOAT_TYPE_INFO() -> BasicTypeInfo[float]:
         return BasicTypeInfo(BasicType.FLOAT)
 
     @staticmethod
-    def DOUBLE_TYPE_INFO() -> BasicTypeInfo:
+    def DOUBLE_TYPE_INFO() -> BasicTypeInfo[float]:
         return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
-    def CHAR_TYPE_INFO() -> BasicTypeInfo:
+    def CHAR_TYPE_INFO() -> BasicTypeInfo[str]:
         return BasicTypeInfo(BasicType.CHAR)
 
     @staticmethod
-    def BIG_INT_TYPE_INFO() -> BasicTypeInfo:
+    def BIG_INT_TYPE_INFO() -> BasicTypeInfo[int]:
         return BasicTypeInfo(BasicType.BIG_INT)
 
     @staticmethod
-    def BIG_DEC_TYPE_INFO() -> BasicTypeInfo:
+    def BIG_DEC_TYPE_INFO() -> BasicTypeInfo[Decimal]:
         return BasicTypeInfo(BasicType.BIG_DEC)
 
     @staticmethod
@@ -152,7 +157,7 @@ class BasicTypeInfo(TypeInformation):
         return InstantTypeInfo(BasicType.INSTANT)
 
 
-class InstantTypeInfo(BasicTypeInfo):
+class InstantTypeInfo(BasicTypeInfo[Instant]):
     """An `Instant`."""
 
     def __init__(self, basic_type: BasicType) -> None:
@@ -175,7 +180,7 @@ class SqlTimeTypeInfo(TypeInformation):
         return TimestampTypeInfo()
 
 
-class DateTypeInfo(TypeInformation):
+class DateTypeInfo(TypeInformation[date]):
     """A `datetime.date`."""
 
     name = "SQL_DATE"
@@ -184,19 +189,19 @@ class DateTypeInfo(TypeInformation):
         """Takes nothing."""
 
 
-class TimeTypeInfo(TypeInformation):
+class TimeTypeInfo(TypeInformation[time]):
     """A `datetime.time`."""
 
     name = "SQL_TIME"
 
 
-class TimestampTypeInfo(TypeInformation):
+class TimestampTypeInfo(TypeInformation[datetime]):
     """A `datetime.datetime`."""
 
     name = "SQL_TIMESTAMP"
 
 
-class LocalTimeTypeInfo(TypeInformation):
+class LocalTimeTypeInfo(TypeInformation[date | time | datetime]):
     """A date, time or both without a time zone."""
 
     class TimeType(Enum):
@@ -213,7 +218,7 @@ class LocalTimeTypeInfo(TypeInformation):
         return f"LocalTimeTypeInfo<{self.name}>"
 
 
-class PickledBytesTypeInfo(TypeInformation):
+class PickledBytesTypeInfo(TypeInformation[Any]):
     """Any Python object: what a stream without a hint has."""
 
     name = "PICKLED_BYTE_ARRAY"
@@ -222,12 +227,12 @@ class PickledBytesTypeInfo(TypeInformation):
         return "PickledByteArrayTypeInfo"
 
 
-class _Of(TypeInformation):
+class _Of(TypeInformation[list[T]]):
     """Made of one other type."""
 
     allowed: frozenset[str] = frozenset()
 
-    def __init__(self, element_type: TypeInformation) -> None:
+    def __init__(self, element_type: TypeInformation[T]) -> None:
         if self.allowed and element_type.name not in self.allowed:
             raise TypeError(f"Types.{self.name} takes {', '.join(sorted(self.allowed))}, got {element_type!r}")
         self.params = (element_type,)
@@ -239,57 +244,57 @@ class _Of(TypeInformation):
 _PRIMITIVE = frozenset({"BOOLEAN", "BYTE", "SHORT", "INT", "LONG", "FLOAT", "DOUBLE", "CHAR"})
 
 
-class PrimitiveArrayTypeInfo(_Of):
+class PrimitiveArrayTypeInfo(_Of[T]):
     """A list of numbers, booleans or characters without gaps."""
 
     name = "PRIMITIVE_ARRAY"
     allowed = _PRIMITIVE
 
-    def __init__(self, element_type: TypeInformation) -> None:
+    def __init__(self, element_type: TypeInformation[T]) -> None:
         super().__init__(element_type)
 
 
-class BasicArrayTypeInfo(_Of):
+class BasicArrayTypeInfo(_Of[T]):
     """A list of basic values or None."""
 
     name = "BASIC_ARRAY"
     allowed = _PRIMITIVE | {"STRING"}
 
-    def __init__(self, element_type: TypeInformation) -> None:
+    def __init__(self, element_type: TypeInformation[T]) -> None:
         super().__init__(element_type)
 
 
-class ObjectArrayTypeInfo(_Of):
+class ObjectArrayTypeInfo(_Of[T]):
     """A list of values of any one type, or None."""
 
     name = "OBJECT_ARRAY"
 
-    def __init__(self, element_type: TypeInformation) -> None:
+    def __init__(self, element_type: TypeInformation[T]) -> None:
         super().__init__(element_type)
 
 
-class ListTypeInfo(_Of):
+class ListTypeInfo(_Of[T]):
     """A list."""
 
     name = "LIST"
 
-    def __init__(self, element_type: TypeInformation) -> None:
+    def __init__(self, element_type: TypeInformation[T]) -> None:
         super().__init__(element_type)
 
 
-class MapTypeInfo(TypeInformation):
+class MapTypeInfo(TypeInformation[dict[K, V]]):
     """A dict."""
 
     name = "MAP"
 
-    def __init__(self, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
+    def __init__(self, key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> None:
         self.params = (key_type_info, value_type_info)
 
     def __repr__(self) -> str:
         return f"MapTypeInfo<{self.params[0]}, {self.params[1]}>"
 
 
-class TupleTypeInfo(TypeInformation):
+class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
     """A tuple."""
 
     name = "TUPLE"
@@ -304,7 +309,7 @@ class TupleTypeInfo(TypeInformation):
         return f"TupleTypeInfo({', '.join(map(str, self.params))})"
 
 
-class RowTypeInfo(TypeInformation):
+class RowTypeInfo(TypeInformation[Row]):
     """A `Row`; fields without names are called f0, f1, …
 
     >>> Types.ROW_NAMED(["word", "count"], [Types.STRING(), Types.INT()])
@@ -340,67 +345,67 @@ class Types:
     """Constructors of type hints, under PyFlink's names."""
 
     @staticmethod
-    def STRING() -> TypeInformation:
+    def STRING() -> TypeInformation[str]:
         return BasicTypeInfo(BasicType.STRING)
 
     @staticmethod
-    def BYTE() -> TypeInformation:
+    def BYTE() -> TypeInformation[int]:
         return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
-    def BOOLEAN() -> TypeInformation:
+    def BOOLEAN() -> TypeInformation[bool]:
         return BasicTypeInfo(BasicType.BOOLEAN)
 
     @staticmethod
-    def SHORT() -> TypeInformation:
+    def SHORT() -> TypeInformation[int]:
         return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
-    def INT() -> TypeInformation:
+    def INT() -> TypeInformation[int]:
         return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
-    def LONG() -> TypeInformation:
+    def LONG() -> TypeInformation[int]:
         return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod
-    def FLOAT() -> TypeInformation:
+    def FLOAT() -> TypeInformation[float]:
         return BasicTypeInfo(BasicType.FLOAT)
 
     @staticmethod
-    def DOUBLE() -> TypeInformation:
+    def DOUBLE() -> TypeInformation[float]:
         return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
-    def CHAR() -> TypeInformation:
+    def CHAR() -> TypeInformation[str]:
         return BasicTypeInfo(BasicType.CHAR)
 
     @staticmethod
-    def BIG_INT() -> TypeInformation:
+    def BIG_INT() -> TypeInformation[int]:
         return BasicTypeInfo(BasicType.BIG_INT)
 
     @staticmethod
-    def BIG_DEC() -> TypeInformation:
+    def BIG_DEC() -> TypeInformation[Decimal]:
         return BasicTypeInfo(BasicType.BIG_DEC)
 
     @staticmethod
-    def INSTANT() -> TypeInformation:
+    def INSTANT() -> TypeInformation[Instant]:
         return InstantTypeInfo(BasicType.INSTANT)
 
     @staticmethod
-    def SQL_DATE() -> TypeInformation:
+    def SQL_DATE() -> TypeInformation[date]:
         return DateTypeInfo()
 
     @staticmethod
-    def SQL_TIME() -> TypeInformation:
+    def SQL_TIME() -> TypeInformation[time]:
         return TimeTypeInfo()
 
     @staticmethod
-    def SQL_TIMESTAMP() -> TypeInformation:
+    def SQL_TIMESTAMP() -> TypeInformation[datetime]:
         return TimestampTypeInfo()
 
     @staticmethod
-    def PICKLED_BYTE_ARRAY() -> TypeInformation:
+    def PICKLED_BYTE_ARRAY() -> TypeInformation[Any]:
         return PickledBytesTypeInfo()
 
     @staticmethod
@@ -416,21 +421,21 @@ class Types:
         return TupleTypeInfo(field_types)
 
     @staticmethod
-    def PRIMITIVE_ARRAY(element_type: TypeInformation) -> TypeInformation:
+    def PRIMITIVE_ARRAY(element_type: TypeInformation[T]) -> TypeInformation[list[T]]:
         return PrimitiveArrayTypeInfo(element_type)
 
     @staticmethod
-    def BASIC_ARRAY(element_type: TypeInformation) -> TypeInformation:
+    def BASIC_ARRAY(element_type: TypeInformation[T]) -> TypeInformation[list[T]]:
         return BasicArrayTypeInfo(element_type)
 
     @staticmethod
-    def OBJECT_ARRAY(element_type: TypeInformation) -> TypeInformation:
+    def OBJECT_ARRAY(element_type: TypeInformation[T]) -> TypeInformation[list[T]]:
         return ObjectArrayTypeInfo(element_type)
 
     @staticmethod
-    def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> TypeInformation:
+    def MAP(key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> TypeInformation[dict[K, V]]:
         return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
-    def LIST(element_type_info: TypeInformation) -> TypeInformation:
+    def LIST(element_type_info: TypeInformation[T]) -> TypeInformation[list[T]]:
         return ListTypeInfo(element_type_info)

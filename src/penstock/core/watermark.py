@@ -6,11 +6,13 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, overload
 
 from penstock.core.compat import warn_once
 from penstock.core.given import a_class_of, described
+from penstock.core.subscript import Subscriptable
 from penstock.core.time import MAX_WATERMARK, Span, duration_of, is_span
+from penstock.core.type_variables import IN, T
 
 __all__ = [
     "BoundedOutOfOrderness",
@@ -45,11 +47,11 @@ class Watermark:
 Watermark.MAX_WATERMARK = Watermark(MAX_WATERMARK)
 
 
-class TimestampAssigner(ABC):
+class TimestampAssigner(Subscriptable, ABC, Generic[IN]):
     """Reads a record's event time, in milliseconds since the epoch."""
 
     @abstractmethod
-    def extract_timestamp(self, value: Any, record_timestamp: int | None) -> int:
+    def extract_timestamp(self, value: IN, record_timestamp: int | None) -> int:
         """`record_timestamp` is the one the record had before, None if it had none."""
 
 
@@ -69,7 +71,7 @@ class WatermarkOutput(ABC):
         """The partition counts again, once it has caught up."""
 
 
-class WatermarkGenerator(ABC):
+class WatermarkGenerator(Subscriptable, ABC, Generic[IN]):
     """Makes the watermarks of one source partition (T7).
 
     Every partition has an instance of its own. The object is pickled with the job's state, so what it keeps in its
@@ -84,7 +86,7 @@ class WatermarkGenerator(ABC):
     """
 
     @abstractmethod
-    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+    def on_event(self, event: IN, event_timestamp: int, output: WatermarkOutput) -> None:
         """Called after each record; a watermark emitted here follows that record directly.
 
         `event_timestamp` is the smallest 64-bit number for a record without a timestamp.
@@ -135,7 +137,7 @@ class IngestionTime:
 
 
 @dataclass(frozen=True, slots=True)
-class WatermarkStrategy:
+class WatermarkStrategy(Subscriptable, Generic[IN]):
     """How a stream tells event time.
 
     >>> from penstock.common import Duration
@@ -144,7 +146,7 @@ class WatermarkStrategy:
     """
 
     generator: BoundedOutOfOrderness | NoWatermarks | CustomGenerator
-    assigner: TimestampAssigner | Callable[[Any, int | None], int] | IngestionTime | None = None
+    assigner: TimestampAssigner[IN] | Callable[[IN, int | None], int] | IngestionTime | None = None
     idle_timeout_ms: int | None = None
 
     @property
@@ -157,9 +159,13 @@ class WatermarkStrategy:
         """Whether it neither assigns timestamps, nor makes watermarks, nor notices idleness."""
         return isinstance(self.generator, NoWatermarks) and self.assigner is None and self.idle_timeout_ms is None
 
+    @overload
+    def with_timestamp_assigner(self, timestamp_assigner: TimestampAssigner[T]) -> WatermarkStrategy[T]: ...
+    @overload
+    def with_timestamp_assigner(self, timestamp_assigner: Callable[[IN, int | None], int]) -> WatermarkStrategy[IN]: ...
     def with_timestamp_assigner(
-        self, timestamp_assigner: TimestampAssigner | Callable[[Any, int | None], int]
-    ) -> WatermarkStrategy:
+        self, timestamp_assigner: TimestampAssigner[Any] | Callable[[Any, int | None], int]
+    ) -> WatermarkStrategy[Any]:
         """Take timestamps from records; without one, the source's own are used."""
         is_class = a_class_of(timestamp_assigner, TimestampAssigner)
         if is_class or not (isinstance(timestamp_assigner, TimestampAssigner) or callable(timestamp_assigner)):
@@ -172,16 +178,16 @@ class WatermarkStrategy:
                 "for_ingestion_time() takes timestamps from the clock: for timestamps of the records' own use "
                 "for_monotonous_timestamps() or for_bounded_out_of_orderness(...)"
             )
-        return replace(self, assigner=timestamp_assigner)
+        return WatermarkStrategy(self.generator, timestamp_assigner, self.idle_timeout_ms)
 
-    def with_idleness(self, idle_timeout: Span) -> WatermarkStrategy:
+    def with_idleness(self, idle_timeout: Span) -> WatermarkStrategy[IN]:
         """A partition without records for this long, by processing time, does not hold the clock back (T6)."""
         timeout_ms = _positive(idle_timeout, "with_idleness: the idle timeout")
         return replace(self, idle_timeout_ms=timeout_ms)
 
     def with_watermark_alignment(
         self, watermark_group: str, max_allowed_watermark_drift: Span, update_interval: Span | None = None
-    ) -> WatermarkStrategy:
+    ) -> WatermarkStrategy[IN]:
         """Accepted; no source is paused."""
         if not isinstance(watermark_group, str):
             raise TypeError(f"with_watermark_alignment: the group is a string, got {type(watermark_group).__name__}")
@@ -192,11 +198,11 @@ class WatermarkStrategy:
         return self
 
     @staticmethod
-    def for_monotonous_timestamps() -> WatermarkStrategy:
+    def for_monotonous_timestamps() -> WatermarkStrategy[IN]:
         return WatermarkStrategy(BoundedOutOfOrderness(0))
 
     @staticmethod
-    def for_bounded_out_of_orderness(max_out_of_orderness: Span) -> WatermarkStrategy:
+    def for_bounded_out_of_orderness(max_out_of_orderness: Span) -> WatermarkStrategy[IN]:
         if not is_span(max_out_of_orderness):
             raise TypeError(
                 "for_bounded_out_of_orderness: the delay is a Duration or a timedelta, got "
@@ -212,7 +218,7 @@ class WatermarkStrategy:
         generator_supplier: WatermarkGeneratorSupplier
         | Callable[[], WatermarkGenerator]
         | Callable[[WatermarkGeneratorSupplier.Context], WatermarkGenerator],
-    ) -> WatermarkStrategy:
+    ) -> WatermarkStrategy[IN]:
         """Watermarks by generators of your own, one for each source partition (T7).
 
         The supplier is a generator class, a function without parameters or with one (the context), or a
@@ -221,7 +227,7 @@ class WatermarkStrategy:
         return WatermarkStrategy(CustomGenerator(_maker(generator_supplier)))
 
     @staticmethod
-    def for_ingestion_time() -> WatermarkStrategy:
+    def for_ingestion_time() -> WatermarkStrategy[IN]:
         """Timestamps from the clock when records entered: all records of a batch get the batch's processing time.
 
         A task that is run again gives the same ones. If the driver's clock is set back, records are late until it
@@ -230,7 +236,7 @@ class WatermarkStrategy:
         return WatermarkStrategy(BoundedOutOfOrderness(0), IngestionTime())
 
     @staticmethod
-    def no_watermarks() -> WatermarkStrategy:
+    def no_watermarks() -> WatermarkStrategy[IN]:
         return WatermarkStrategy(NoWatermarks())
 
 

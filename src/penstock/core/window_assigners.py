@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from typing import Generic, Self
 
 from penstock.core.errors import TimestampError
 from penstock.core.given import a_class_of, described
 from penstock.core.state import ValueStateDescriptor
+from penstock.core.subscript import Subscriptable
 from penstock.core.time import Span
 from penstock.core.triggers import (
     CountTrigger,
@@ -18,11 +19,13 @@ from penstock.core.triggers import (
     PurgingTrigger,
     Trigger,
 )
+from penstock.core.type_variables import IN
 from penstock.core.windows import (
     CountWindow,
     GlobalWindow,
     MergingWindowAssigner,
     TimeWindow,
+    Window,
     WindowAssigner,
     span_ms,
 )
@@ -55,7 +58,7 @@ def unstamped() -> TimestampError:
     )
 
 
-class _OfTime(WindowAssigner):
+class _OfTime(WindowAssigner[IN, TimeWindow]):
     """Which clock the windows follow: the one place where event and processing time differ."""
 
     event_time = True
@@ -63,7 +66,7 @@ class _OfTime(WindowAssigner):
     def is_event_time(self) -> bool:
         return self.event_time
 
-    def get_default_trigger(self, env: Any) -> Trigger:
+    def get_default_trigger(self, env: object) -> Trigger[object, Window]:
         return EventTimeTrigger() if self.event_time else ProcessingTimeTrigger()
 
     def _time(self, timestamp: int | None, context: _Context) -> int:
@@ -74,7 +77,7 @@ class _OfTime(WindowAssigner):
         return timestamp
 
 
-class TimeWindows(_OfTime):
+class TimeWindows(_OfTime[object]):
     """Aligned windows of a size, one beginning every `slide` (W2, W4): tumbling if the two are equal."""
 
     def __init__(self, size: int, slide: int, offset: int) -> None:
@@ -84,7 +87,7 @@ class TimeWindows(_OfTime):
             raise ValueError(f"{type(self).__name__}: the offset {offset} must be smaller than {slide} either way")
         self.size_ms, self.slide_ms, self.offset_ms = size, slide, offset
 
-    def assign_windows(self, element: Any, timestamp: int, context: _Context) -> Collection[TimeWindow]:
+    def assign_windows(self, element: object, timestamp: int, context: _Context) -> Collection[TimeWindow]:
         time_ms = self._time(timestamp, context)
         last = TimeWindow.get_window_start_with_offset(time_ms, self.offset_ms, self.slide_ms)
         starts = range(last, time_ms - self.size_ms, -self.slide_ms)
@@ -100,13 +103,13 @@ class _Tumbling(TimeWindows):
         super().__init__(size, size, offset)
 
     @classmethod
-    def of(cls, size: Span, offset: Span | None = None) -> Any:
+    def of(cls, size: Span, offset: Span | None = None) -> Self:
         return cls(span_ms(size, f"{cls.__name__}: the size"), _offset(offset, cls))
 
 
 class _Sliding(TimeWindows):
     @classmethod
-    def of(cls, size: Span, slide: Span, offset: Span | None = None) -> Any:
+    def of(cls, size: Span, slide: Span, offset: Span | None = None) -> Self:
         name = cls.__name__
         return cls(span_ms(size, f"{name}: the size"), span_ms(slide, f"{name}: the slide"), _offset(offset, cls))
 
@@ -145,47 +148,51 @@ class SlidingProcessingTimeWindows(_Sliding):
     event_time = False
 
 
-class SessionWindowTimeGapExtractor(ABC):
+class SessionWindowTimeGapExtractor(Subscriptable, ABC, Generic[IN]):
     """Says after what pause a record's session ends."""
 
     @abstractmethod
-    def extract(self, element: Any) -> int: ...
+    def extract(self, element: IN) -> int: ...
 
 
-class SessionWindows(_OfTime, MergingWindowAssigner):
+class SessionWindows(_OfTime[IN], MergingWindowAssigner[IN, TimeWindow]):
     """A window from each record to a gap after it; those that overlap or touch merge (W4)."""
 
-    def gap_of(self, element: Any) -> int:
+    def gap_of(self, element: IN) -> int:
         """After what pause the record's session ends, in milliseconds."""
         raise NotImplementedError
 
-    def assign_windows(self, element: Any, timestamp: int, context: _Context) -> Collection[TimeWindow]:
+    def assign_windows(self, element: IN, timestamp: int, context: _Context) -> Collection[TimeWindow]:
         time_ms = self._time(timestamp, context)
         return [TimeWindow(time_ms, time_ms + self.gap_of(element))]
 
-    def merge_windows(self, windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback) -> None:
+    def merge_windows(
+        self, windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback[TimeWindow]
+    ) -> None:
         TimeWindow.merge_windows(windows, callback)
 
 
-class _Fixed(SessionWindows):
+class _Fixed(SessionWindows[object]):
     def __init__(self, session_gap: int) -> None:
         if session_gap <= 0:
             raise ValueError(f"{type(self).__name__}: the gap must be greater than zero, got {session_gap} ms")
         self._session_gap = session_gap
 
-    def gap_of(self, element: Any) -> int:
+    def gap_of(self, element: object) -> int:
         return self._session_gap
 
     @classmethod
-    def with_gap(cls, size: Span) -> Any:
+    def with_gap(cls, size: Span) -> Self:
         return cls(span_ms(size, f"{cls.__name__}: the gap"))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._session_gap})"
 
 
-class _Dynamic(SessionWindows):
-    def __init__(self, session_window_time_gap_extractor: SessionWindowTimeGapExtractor | Callable[[Any], int]) -> None:
+class _Dynamic(SessionWindows[IN]):
+    def __init__(
+        self, session_window_time_gap_extractor: SessionWindowTimeGapExtractor[IN] | Callable[[IN], int]
+    ) -> None:
         extractor = session_window_time_gap_extractor
         is_class = a_class_of(extractor, SessionWindowTimeGapExtractor)
         if is_class or not (isinstance(extractor, SessionWindowTimeGapExtractor) or callable(extractor)):
@@ -193,22 +200,22 @@ class _Dynamic(SessionWindows):
             raise TypeError(f"{type(self).__name__} takes a SessionWindowTimeGapExtractor, got {found}")
         self._extract = extractor.extract if isinstance(extractor, SessionWindowTimeGapExtractor) else extractor
 
-    def gap_of(self, element: Any) -> int:
+    def gap_of(self, element: IN) -> int:
         gap_ms = self._extract(element)
         if gap_ms <= 0:
             raise ValueError(f"{type(self).__name__}: the gap must be greater than zero, got {gap_ms} ms")
         return gap_ms
 
     @classmethod
-    def with_dynamic_gap(cls, extractor: SessionWindowTimeGapExtractor | Callable[[Any], int]) -> Any:
+    def with_dynamic_gap(cls, extractor: SessionWindowTimeGapExtractor[IN] | Callable[[IN], int]) -> Self:
         return cls(extractor)
 
 
-class DynamicEventTimeSessionWindows(_Dynamic):
+class DynamicEventTimeSessionWindows(_Dynamic[IN]):
     """Sessions by event time, each record with a gap of its own."""
 
 
-class DynamicProcessingTimeSessionWindows(_Dynamic):
+class DynamicProcessingTimeSessionWindows(_Dynamic[IN]):
     """Sessions by processing time, each record with a gap of its own."""
 
     event_time = False
@@ -224,8 +231,8 @@ class EventTimeSessionWindows(_Fixed):
 
     @staticmethod
     def with_dynamic_gap(
-        extractor: SessionWindowTimeGapExtractor | Callable[[Any], int],
-    ) -> DynamicEventTimeSessionWindows:
+        extractor: SessionWindowTimeGapExtractor[IN] | Callable[[IN], int],
+    ) -> DynamicEventTimeSessionWindows[IN]:
         return DynamicEventTimeSessionWindows(extractor)
 
 
@@ -236,22 +243,22 @@ class ProcessingTimeSessionWindows(_Fixed):
 
     @staticmethod
     def with_dynamic_gap(
-        extractor: SessionWindowTimeGapExtractor | Callable[[Any], int],
-    ) -> DynamicProcessingTimeSessionWindows:
+        extractor: SessionWindowTimeGapExtractor[IN] | Callable[[IN], int],
+    ) -> DynamicProcessingTimeSessionWindows[IN]:
         return DynamicProcessingTimeSessionWindows(extractor)
 
 
-class GlobalWindows(WindowAssigner):
+class GlobalWindows(WindowAssigner[object, GlobalWindow]):
     """Everything in one window; fires only if a trigger says so."""
 
-    def assign_windows(self, element: Any, timestamp: int, context: _Context) -> Collection[GlobalWindow]:
+    def assign_windows(self, element: object, timestamp: int, context: _Context) -> Collection[GlobalWindow]:
         return [GlobalWindow()]
 
     @staticmethod
     def create() -> GlobalWindows:
         return GlobalWindows()
 
-    def get_default_trigger(self, env: Any) -> Trigger:
+    def get_default_trigger(self, env: object) -> Trigger[object, Window]:
         return NeverTrigger()
 
     def is_event_time(self) -> bool:
@@ -261,10 +268,10 @@ class GlobalWindows(WindowAssigner):
         return "GlobalWindows()"
 
 
-class _Counting(WindowAssigner):
+class _Counting(WindowAssigner[object, CountWindow]):
     """Numbers the records of a key; windows are runs of them."""
 
-    _descriptor = ValueStateDescriptor("_count-assigner")
+    _descriptor = ValueStateDescriptor[int]("_count-assigner")
 
     def _next(self, context: _Context) -> int:
         state = context.get_runtime_context().get_state(self._descriptor)
@@ -293,10 +300,10 @@ class CountTumblingWindowAssigner(_Counting):
     def of(window_size: int) -> CountTumblingWindowAssigner:
         return CountTumblingWindowAssigner(window_size)
 
-    def assign_windows(self, element: Any, timestamp: int, context: _Context) -> Collection[CountWindow]:
+    def assign_windows(self, element: object, timestamp: int, context: _Context) -> Collection[CountWindow]:
         return [CountWindow(self._next(context) // self.window_size)]
 
-    def get_default_trigger(self, env: Any) -> Trigger:
+    def get_default_trigger(self, env: object) -> Trigger[object, Window]:
         return PurgingTrigger.of(CountTrigger.of(self.window_size))
 
     def __repr__(self) -> str:
@@ -314,13 +321,13 @@ class CountSlidingWindowAssigner(_Counting):
     def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
         return CountSlidingWindowAssigner(window_size, window_slide)
 
-    def assign_windows(self, element: Any, timestamp: int, context: _Context) -> Collection[CountWindow]:
+    def assign_windows(self, element: object, timestamp: int, context: _Context) -> Collection[CountWindow]:
         number = self._next(context)
         last = number // self.window_slide
         first = max(0, (number - self.window_size) // self.window_slide + 1)
         return [CountWindow(i) for i in range(first, last + 1) if number < i * self.window_slide + self.window_size]
 
-    def get_default_trigger(self, env: Any) -> Trigger:
+    def get_default_trigger(self, env: object) -> Trigger[object, Window]:
         return PurgingTrigger.of(CountTrigger.of(self.window_size))
 
     def __repr__(self) -> str:

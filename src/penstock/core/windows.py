@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any, Generic
 
 from penstock.core.functions import RuntimeContext
 from penstock.core.subscript import Subscriptable
 from penstock.core.time import MAX_TIMESTAMP, Span, duration_of, is_span
+from penstock.core.type_variables import IN, W, W_co
 from penstock.pickled import stable
+
+if TYPE_CHECKING:
+    from penstock.core.triggers import Trigger
 
 __all__ = ["CountWindow", "GlobalWindow", "MergingWindowAssigner", "TimeWindow", "Window", "WindowAssigner", "span_ms"]
 
@@ -55,7 +59,7 @@ class TimeWindow(Window):
         return timestamp - (timestamp - offset) % window_size
 
     @staticmethod
-    def merge_windows(windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback) -> None:
+    def merge_windows(windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback[TimeWindow]) -> None:
         """Tell `callback` which windows overlap or touch and what they become."""
         groups: list[tuple[TimeWindow, list[TimeWindow]]] = []
         for window in sorted(windows):
@@ -80,7 +84,7 @@ class TimeWindow(Window):
     def __hash__(self) -> int:
         return hash((self.start, self.end))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, tuple[int, int]]:
         return (_time_window, (self.start, self.end))
 
     def __repr__(self) -> str:
@@ -104,7 +108,7 @@ class CountWindow(Window):
     def __hash__(self) -> int:
         return hash(self.id)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, tuple[int]]:
         return (_count_window, (self.id,))
 
     def __repr__(self) -> str:
@@ -148,7 +152,7 @@ def _count_window(id: int) -> CountWindow:
 _new = object.__new__
 
 
-class WindowAssigner(Subscriptable, ABC):
+class WindowAssigner(Subscriptable, ABC, Generic[IN, W_co]):
     """Says to which windows a record belongs; picklable. `is_event_time` decides which clock its windows follow."""
 
     class WindowAssignerContext(ABC):
@@ -161,10 +165,10 @@ class WindowAssigner(Subscriptable, ABC):
 
     @abstractmethod
     def assign_windows(
-        self, element: Any, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[Any]: ...
+        self, element: IN, timestamp: int, context: WindowAssigner.WindowAssignerContext
+    ) -> Collection[W_co]: ...
     @abstractmethod
-    def get_default_trigger(self, env: Any) -> Any: ...
+    def get_default_trigger(self, env: object) -> Trigger[Any, Any]: ...
     @abstractmethod
     def is_event_time(self) -> bool: ...
 
@@ -173,17 +177,17 @@ class WindowAssigner(Subscriptable, ABC):
         return None
 
 
-class MergingWindowAssigner(WindowAssigner):
+class MergingWindowAssigner(WindowAssigner[IN, W_co]):
     """An assigner whose windows grow together."""
 
-    class MergeCallback(Subscriptable, ABC):
+    class MergeCallback(Subscriptable, ABC, Generic[W]):
         """Told which windows become which."""
 
         @abstractmethod
-        def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None: ...
+        def merge(self, to_be_merged: Iterable[W], merge_result: W) -> None: ...
 
     @abstractmethod
-    def merge_windows(self, windows: Iterable[Any], callback: MergingWindowAssigner.MergeCallback) -> None: ...
+    def merge_windows(self, windows: Iterable[Any], callback: MergingWindowAssigner.MergeCallback[Any]) -> None: ...
 
 
 def span_ms(given: Span, what: str, positive: bool = True) -> int:
@@ -194,6 +198,3 @@ def span_ms(given: Span, what: str, positive: bool = True) -> int:
     if positive and span <= 0:
         raise ValueError(f"{what} must be greater than zero, got {span} ms")
     return span
-
-
-GapExtractor = Callable[[Any], int]

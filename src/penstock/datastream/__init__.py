@@ -10,10 +10,11 @@ from penstock.api.connected import (
     BroadcastStream,
     ConnectedStreams,
 )
-from penstock.api.data_stream import DataStream, DataStreamSink, KeyedStream
+from penstock.api.data_stream import DataStream, DataStreamSink
 from penstock.api.environment import StreamExecutionEnvironment
 from penstock.api.interval_join import IntervalJoin, IntervalJoined
 from penstock.api.joined_streams import CoGroupedStreams, JoinedStreams
+from penstock.api.keyed_stream import KeyedStream
 from penstock.api.regular_join import RegularJoin
 from penstock.api.windowed_stream import WindowedStream
 from penstock.core.async_function import (

@@ -22,7 +22,7 @@ def collect(stream: DataStream[Any], name: str) -> None:
     A stream that has no records has an empty list there.
     """
     sink = stream._add_sink(f"Collect {name}", CollectSpec(name, False))
-    parallelism = stream._feeds[0].source.parallelism
+    parallelism = stream._inputs[0].source.parallelism
     if parallelism is not None:
         sink.set_parallelism(parallelism)
 

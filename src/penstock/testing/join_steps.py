@@ -68,6 +68,8 @@ def _interval(joined: Any, given: Mapping[str, Any], made: Make) -> DataStream[A
     if "outer" in given:
         bounded = getattr(bounded, f"{given['outer']}_outer")()
     if "late" in given:
+        left: OutputTag[object]
+        right: OutputTag[object]
         left, right = map(OutputTag, given["late"])
         bounded = bounded.side_output_left_late_data(left).side_output_right_late_data(right)
     processed: DataStream[Any] = bounded.process(made(given["process"]))

@@ -105,7 +105,7 @@ def scripted_stream(env: StreamExecutionEnvironment, source: ScriptedSource, nam
     """
     lagging = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(_FAR_MS))
     stream = env.from_source(source, lagging, name)
-    return stream.filter(_is_record).set_parallelism(source.split_parallelism(1))  # type: ignore[no-any-return]
+    return stream.filter(_is_record).set_parallelism(source.split_parallelism(1))
 
 
 def _has_come(event: Event, now_ms: int) -> bool:

@@ -47,8 +47,9 @@ from typing import Any
 
 import yaml
 
-from penstock.api.data_stream import DataStream, KeyedStream
+from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
+from penstock.api.keyed_stream import KeyedStream
 from penstock.core import (
     co_functions,
     evictors,
@@ -189,7 +190,7 @@ class Transcript:
         if verb == "watermarks":
             return stream.assign_timestamps_and_watermarks(self._strategy(argument))
         if verb == "parallelism":
-            return stream.set_parallelism(argument)  # type: ignore[no-any-return]
+            return stream.set_parallelism(argument)
         return getattr(stream, verb)()  # type: ignore[no-any-return]
 
     def _connected(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penstock.api.data_stream import DataStream, KeyedStream
+from penstock.api.data_stream import DataStream
+from penstock.api.keyed_stream import KeyedStream
 from penstock.core.functions import KeySelector
 from penstock.core.job import RuntimeSettings
 from penstock.core.output_tag import OutputTag

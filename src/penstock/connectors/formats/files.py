@@ -13,10 +13,12 @@ import os
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, Generic, NamedTuple, cast
 
 from penstock.connectors.file_listing import edges, stat_file
 from penstock.core.errors import OperatorError, PenstockError, ProgramError, RecordError, SourceError
+from penstock.core.subscript import Subscriptable
+from penstock.core.type_variables import T_co
 
 __all__ = [
     "BulkFormat",
@@ -51,7 +53,7 @@ class Extent(NamedTuple):
     begins: bytes | None = None
 
 
-class FileFormat(ABC):
+class FileFormat(Subscriptable, ABC, Generic[T_co]):
     """Reads files. Picklable; runs in workers, but `stop_for`, which runs on the driver."""
 
     def splittable(self, path: str) -> bool:
@@ -81,7 +83,7 @@ class FileFormat(ABC):
         raise NotImplementedError(f"{type(self).__name__} cannot tail {extent.path}")
 
     @abstractmethod
-    def read(self, extent: Extent) -> Iterator[list[Any]]:
+    def read(self, extent: Extent) -> Iterator[list[T_co]]:
         """The records of the units that begin in the extent."""
 
 
@@ -89,7 +91,7 @@ def _guess(size: int) -> int:
     return size // RECORD_BYTES + 1
 
 
-class StreamFormat(FileFormat):
+class StreamFormat(FileFormat[T_co]):
     """Reads records one after the other; compressed files (.gz, .bz2, .xz) are unpacked as they are read.
 
     >>> StreamFormat.text_line_format("latin-1").decode(b"\\xfc")
@@ -97,26 +99,26 @@ class StreamFormat(FileFormat):
     """
 
     @staticmethod
-    def text_line_format(charset_name: str = "UTF-8") -> LineFormat:
+    def text_line_format(charset_name: str = "UTF-8") -> LineFormat[str]:
         """Each line, without its line end, is a string."""
         return LineFormat(_TextLine(charset_name))
 
 
-class BulkFormat(FileFormat):
+class BulkFormat(FileFormat[T_co]):
     """Reads many records at a time: row groups, stripes, blocks."""
 
     def splittable(self, path: str) -> bool:
         return True
 
 
-class InputFormat:
+class InputFormat(Subscriptable, Generic[T_co]):
     """A format together with the path of what is to be read; for `env.create_input`.
 
     >>> InputFormat("/data", StreamFormat.text_line_format()).path
     '/data'
     """
 
-    def __init__(self, path: str, file_format: FileFormat) -> None:
+    def __init__(self, path: str, file_format: FileFormat[T_co]) -> None:
         self.path = path
         self.file_format = file_format
 
@@ -131,10 +133,10 @@ class _TextLine:
         return line.decode(self._charset)
 
 
-class LineFormat(StreamFormat):
+class LineFormat(StreamFormat[T_co]):
     """A record is what `decode` makes of a line without its line end; with `skips`, None is left out."""
 
-    def __init__(self, decode: Callable[[bytes], Any], skips: bool = False) -> None:
+    def __init__(self, decode: Callable[[bytes], T_co], skips: bool = False) -> None:
         self.decode = decode
         self._skips = skips
 
@@ -145,7 +147,7 @@ class LineFormat(StreamFormat):
         end = last_line_end(extent.path, extent.first, extent.stop)
         return self.stop_for(extent._replace(stop=end), records) if end > extent.first else (end, 0)
 
-    def read(self, extent: Extent) -> Iterator[list[Any]]:
+    def read(self, extent: Extent) -> Iterator[list[T_co]]:
         with open_file(extent) as file:
             at = seek_line(file, extent.first)
             while lines := next_lines(file, at, limit(extent)):
@@ -154,9 +156,9 @@ class LineFormat(StreamFormat):
                     yield values
                 at += sum(map(len, lines))
 
-    def _decoded(self, path: str, at: int, lines: list[bytes]) -> list[Any]:
+    def _decoded(self, path: str, at: int, lines: list[bytes]) -> list[T_co]:
         decode = self.decode
-        done: list[Any] = []
+        done: list[T_co] = []
         try:
             done.extend(decode(line.rstrip(b"\r\n")) for line in lines)
         except Exception as error:

@@ -17,6 +17,7 @@ from penstock.connectors.formats.scalars import WHOLE_BOUNDS, NumberText, reader
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.connectors.formats.values import field_values, row_maker
 from penstock.core.errors import ProgramError, RecordError
+from penstock.core.row import Row
 from penstock.core.types import TypeInformation
 
 __all__ = ["JsonReaderFormat", "JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
@@ -24,7 +25,7 @@ __all__ = ["JsonReaderFormat", "JsonRowDeserializationSchema", "JsonRowSerializa
 Convert = Callable[[Any], Any]
 
 
-class JsonRowDeserializationSchema(DeserializationSchema):
+class JsonRowDeserializationSchema(DeserializationSchema[Row]):
     """JSON objects to rows; fields are found by name, a missing one is None.
 
     >>> from penstock.core.types import Types
@@ -89,11 +90,12 @@ class JsonRowDeserializationSchema(DeserializationSchema):
     def _parse(self) -> Convert:
         return _parser(Decimal if mentions(self._type_info, "BIG_DEC") else None)
 
-    def deserialize(self, message: bytes | None) -> Any:
+    def deserialize(self, message: bytes | None) -> Row | None:
         if message is None:
             return None
         try:
-            return self._read(self._parse(message))
+            row: Row | None = self._read(self._parse(message))
+            return row
         except (ValueError, TypeError) as error:
             if self._ignore:
                 return None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Sequence
+from typing import Generic
 
 from penstock.core.errors import ProgramError, RecordError
 from penstock.core.row import Row
+from penstock.core.subscript import Subscriptable
+from penstock.core.type_variables import IN, OUT
 from penstock.core.types import TypeInformation, Types
 
 __all__ = [
@@ -18,7 +21,7 @@ __all__ = [
 ]
 
 
-class SerializationSchema(ABC):
+class SerializationSchema(Subscriptable, ABC, Generic[IN]):
     """Turns a record into bytes. Picklable; runs in workers.
 
     >>> class Hex(SerializationSchema):
@@ -29,11 +32,11 @@ class SerializationSchema(ABC):
     """
 
     @abstractmethod
-    def serialize(self, element: Any) -> bytes | None:
+    def serialize(self, element: IN) -> bytes | None:
         """The bytes of a record; `RecordError` if it has none."""
 
 
-class DeserializationSchema(ABC):
+class DeserializationSchema(Subscriptable, ABC, Generic[OUT]):
     """Turns bytes into a record. Picklable; runs in workers.
 
     >>> class Hex(DeserializationSchema):
@@ -44,15 +47,15 @@ class DeserializationSchema(ABC):
     """
 
     @abstractmethod
-    def deserialize(self, message: bytes | None) -> Any:
+    def deserialize(self, message: bytes | None) -> OUT | None:
         """The record; None to leave the message out; `RecordError` if it cannot be read."""
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[OUT]:
         """The type of the records, where a columnar sink needs it."""
         return Types.PICKLED_BYTE_ARRAY()
 
 
-class SimpleStringSchema(SerializationSchema, DeserializationSchema):
+class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
     """Strings.
 
     >>> SimpleStringSchema("latin-1").serialize("ü")
@@ -66,7 +69,7 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
             raise ProgramError(f"SimpleStringSchema: {error}") from error
         self._charset = charset
 
-    def serialize(self, element: Any) -> bytes:
+    def serialize(self, element: str) -> bytes:
         if not isinstance(element, str):
             raise RecordError(f"SimpleStringSchema takes strings, got the {type(element).__name__} {element!r:.200}")
         try:
@@ -82,18 +85,18 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
         except UnicodeDecodeError as error:
             raise RecordError(f"the message {message!r:.200} cannot be read as text: {error}") from error
 
-    def get_produced_type(self) -> TypeInformation:
+    def get_produced_type(self) -> TypeInformation[str]:
         return Types.STRING()
 
 
-class ByteArraySchema(SerializationSchema, DeserializationSchema):
+class ByteArraySchema(SerializationSchema[bytes | bytearray], DeserializationSchema[bytes]):
     """Bytes as they are.
 
     >>> ByteArraySchema().deserialize(b"x")
     b'x'
     """
 
-    def serialize(self, element: Any) -> bytes:
+    def serialize(self, element: bytes | bytearray) -> bytes:
         if not isinstance(element, (bytes, bytearray)):
             raise RecordError(f"ByteArraySchema takes bytes, got the {type(element).__name__} {element!r:.200}")
         return bytes(element)
@@ -102,7 +105,7 @@ class ByteArraySchema(SerializationSchema, DeserializationSchema):
         return message
 
 
-class RowFieldExtractorSchema(SerializationSchema):
+class RowFieldExtractorSchema(SerializationSchema[Row | Sequence[object] | None]):
     """One field of a row, which must hold bytes already; nothing (b"") of a field, or of a record, that is None.
 
     >>> RowFieldExtractorSchema(1).serialize(Row(1, b"key"))
@@ -114,7 +117,7 @@ class RowFieldExtractorSchema(SerializationSchema):
             raise ValueError(f"Field index must be non-negative, got: {field_index}")
         self._index = field_index
 
-    def serialize(self, element: Any) -> bytes:
+    def serialize(self, element: Row | Sequence[object] | None) -> bytes:
         if element is None:
             return b""
         if not isinstance(element, (Row, tuple, list)) or len(element) <= self._index:

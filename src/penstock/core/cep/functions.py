@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Generic
 
-from penstock.core.functions import Function
+from penstock.core.functions import Emitted, Function
 from penstock.core.output_tag import OutputTag
+from penstock.core.subscript import Subscriptable
+from penstock.core.type_variables import IN, OUT, T
 
 __all__ = [
     "PatternFlatSelectFunction",
@@ -19,7 +21,7 @@ __all__ = [
 ]
 
 
-class PatternProcessFunction(Function):
+class PatternProcessFunction(Function, Generic[IN, OUT]):
     """Called with every match. Mix in `TimedOutPartialMatchHandler` to see those that ran out of time."""
 
     class Context(ABC):
@@ -32,44 +34,46 @@ class PatternProcessFunction(Function):
         @abstractmethod
         def current_processing_time(self) -> int: ...
         @abstractmethod
-        def output(self, output_tag: OutputTag, value: Any) -> None: ...
+        def output(self, output_tag: OutputTag[T], value: T) -> None: ...
 
     @abstractmethod
-    def process_match(self, match: dict[str, list[Any]], ctx: Any) -> Iterable[Any] | None:
+    def process_match(self, match: dict[str, list[IN]], ctx: PatternProcessFunction.Context) -> Emitted[OUT]:
         """Yield what is to be emitted."""
 
 
-class TimedOutPartialMatchHandler(ABC):
+class TimedOutPartialMatchHandler(Subscriptable, ABC, Generic[IN]):
     """For a `PatternProcessFunction` that wants the partial matches that ran out of time (`within`)."""
 
     @abstractmethod
-    def process_timed_out_match(self, match: dict[str, list[Any]], ctx: Any) -> Iterable[Any] | None:
+    def process_timed_out_match(
+        self, match: dict[str, list[IN]], ctx: PatternProcessFunction.Context
+    ) -> Iterable[object] | None:
         """Send to side outputs, by `ctx.output(tag, value)` or by yielding `(tag, value)`."""
 
 
-class PatternSelectFunction(Function):
+class PatternSelectFunction(Function, Generic[IN, OUT]):
     """One record for every match."""
 
     @abstractmethod
-    def select(self, pattern: dict[str, list[Any]]) -> Any: ...
+    def select(self, pattern: dict[str, list[IN]]) -> OUT: ...
 
 
-class PatternFlatSelectFunction(Function):
+class PatternFlatSelectFunction(Function, Generic[IN, OUT]):
     """Any number of records for every match."""
 
     @abstractmethod
-    def flat_select(self, pattern: dict[str, list[Any]]) -> Iterable[Any] | None: ...
+    def flat_select(self, pattern: dict[str, list[IN]]) -> Iterable[OUT] | None: ...
 
 
-class PatternTimeoutFunction(Function):
+class PatternTimeoutFunction(Function, Generic[IN, OUT]):
     """One record for every partial match that ran out of time."""
 
     @abstractmethod
-    def timeout(self, pattern: dict[str, list[Any]], timeout_timestamp: int) -> Any: ...
+    def timeout(self, pattern: dict[str, list[IN]], timeout_timestamp: int) -> OUT: ...
 
 
-class PatternFlatTimeoutFunction(Function):
+class PatternFlatTimeoutFunction(Function, Generic[IN, OUT]):
     """Any number of records for every partial match that ran out of time."""
 
     @abstractmethod
-    def timeout(self, pattern: dict[str, list[Any]], timeout_timestamp: int) -> Iterable[Any] | None: ...
+    def timeout(self, pattern: dict[str, list[IN]], timeout_timestamp: int) -> Iterable[OUT] | None: ...

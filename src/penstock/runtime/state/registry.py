@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from penstock.core.functions import ReduceFunction
 from penstock.core.state import (
     AggregatingStateDescriptor,
     ListStateDescriptor,
@@ -58,8 +59,7 @@ class StateKind(NamedTuple):
 
 def _reduce(descriptor: ReducingStateDescriptor) -> Callable[[Any, Any], Any]:
     function = descriptor.get_reduce_function()
-    reduce: Callable[[Any, Any], Any] = getattr(function, "reduce", function)
-    return reduce
+    return function.reduce if isinstance(function, ReduceFunction) else function
 
 
 _ALL = (

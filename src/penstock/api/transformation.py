@@ -12,17 +12,20 @@ from penstock.core.specs import OperatorSpec, SourceSpec, TimestampsSpec, Transf
 from penstock.core.types import TypeInformation
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamNode
 
-__all__ = ["Draft", "Feed", "freeze", "upstream"]
+__all__ = ["Transformation", "TransformationInput", "freeze", "upstream"]
 
 
 @dataclass(slots=True, eq=False)
-class Draft:
-    """A node that can still be named, given a uid, a parallelism."""
+class Transformation:
+    """An operator while the program is being written: it can still be named, given a uid, a parallelism.
+
+    Flink's word. The environment makes one for each call that adds an operator; `freeze` makes a `StreamNode` of it.
+    """
 
     order: int
     name: str
     spec: OperatorSpec
-    inputs: tuple[Feed, ...] = ()
+    inputs: tuple[TransformationInput, ...] = ()
     uid: str | None = None
     parallelism: int | None = None
     max_parallelism: int | None = None
@@ -56,56 +59,57 @@ class Draft:
 
     def edges(self, numbers: Mapping[int, int]) -> list[StreamEdge]:
         own = numbers[id(self)]
-        return [StreamEdge(numbers[id(f.source)], own, f.exchange, f.tag, f.input) for f in self.inputs]
+        return [StreamEdge(numbers[id(read.source)], own, read.exchange, read.tag, read.input) for read in self.inputs]
 
 
 @dataclass(frozen=True, slots=True)
-class Feed:
-    """What a stream is made of: an operator's output (or a tag of it), and how it is to be exchanged.
+class TransformationInput:
+    """What a transformation reads: another one's output (or a tag of it), and how records are exchanged on the way.
 
-    `input` says which input of the operator that is fed it goes to.
+    A stream holds the inputs of the operator that is added to it next. `input` says which input of that operator
+    it is.
     """
 
-    source: Draft
+    source: Transformation
     tag: str | None = None
     exchange: Exchange | None = None
     input: int = 0
 
 
-def upstream(drafts: Iterable[Draft]) -> list[Draft]:
-    """These operators and all they are fed from."""
-    found: dict[int, Draft] = {}
-    todo = list(drafts)
+def upstream(transformations: Iterable[Transformation]) -> list[Transformation]:
+    """These operators and all they read from, directly or not."""
+    found: dict[int, Transformation] = {}
+    todo = list(transformations)
     while todo:
-        draft = todo.pop()
-        if id(draft) not in found:
-            found[id(draft)] = draft
-            todo.extend(f.source for f in draft.inputs)
+        transformation = todo.pop()
+        if id(transformation) not in found:
+            found[id(transformation)] = transformation
+            todo.extend(read.source for read in transformation.inputs)
     return list(found.values())
 
 
-def _without_unused_sources(drafts: list[Draft]) -> list[Draft]:
+def _without_unused_sources(transformations: list[Transformation]) -> list[Transformation]:
     """All but the sources that no operator reads, as Flink does; a program of sources alone is left as it is."""
-    read = {id(feed.source) for draft in drafts for feed in draft.inputs}
-    unused = [d for d in drafts if isinstance(d.spec, SourceSpec) and id(d) not in read]
-    if len(unused) == len(drafts):
-        return drafts
-    for draft in unused:
+    used = {id(read.source) for transformation in transformations for read in transformation.inputs}
+    unused = [t for t in transformations if isinstance(t.spec, SourceSpec) and id(t) not in used]
+    if len(unused) == len(transformations):
+        return transformations
+    for transformation in unused:
         warnings.warn(
-            f"Source '{draft.name}' is not used: no operator reads it, and the job runs without it. "
+            f"Source '{transformation.name}' is not used: no operator reads it, and the job runs without it. "
             "Remove it, or add an operator or a sink to it",
             RuntimeWarning,
             stacklevel=5,
         )
-    return [draft for draft in drafts if draft not in unused]
+    return [transformation for transformation in transformations if transformation not in unused]
 
 
-def freeze(drafts: Iterable[Draft]) -> tuple[tuple[StreamNode, ...], tuple[StreamEdge, ...]]:
-    """Nodes and edges of operators and of all they are fed from, numbered in the order in which they were written.
+def freeze(transformations: Iterable[Transformation]) -> tuple[tuple[StreamNode, ...], tuple[StreamEdge, ...]]:
+    """Nodes and edges of operators and of all they read from, numbered in the order in which they were written.
 
     A stream of a program that has run may be used again in the next one. A source that nothing reads is left out.
     """
-    ordered = _without_unused_sources(sorted(upstream(drafts), key=lambda d: d.order))
-    numbers = {id(draft): number for number, draft in enumerate(ordered, 1)}
-    nodes = tuple(draft.freeze(numbers[id(draft)]) for draft in ordered)
-    return nodes, tuple(edge for draft in ordered for edge in draft.edges(numbers))
+    ordered = _without_unused_sources(sorted(upstream(transformations), key=lambda t: t.order))
+    numbers = {id(transformation): number for number, transformation in enumerate(ordered, 1)}
+    nodes = tuple(transformation.freeze(numbers[id(transformation)]) for transformation in ordered)
+    return nodes, tuple(edge for transformation in ordered for edge in transformation.edges(numbers))

@@ -101,7 +101,7 @@ format: setup ## let ruff put the code in order
 	@$(PY) -m ruff check --fix .
 	@$(PY) -m ruff format .
 
-rules: setup ## regenerate docs/rules.md
+rules: setup ## regenerate docs/rules.md and docs/rules.json
 	@$(PY) scripts/rules.py
 
 parity: setup ## regenerate docs/parity.md

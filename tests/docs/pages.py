@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Block", "blocks", "headings", "links", "pages"]
+__all__ = ["Block", "blocks", "headings", "links", "pages", "reference_pages"]
 
 ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(
@@ -42,9 +42,14 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """Every page whose snippets are run; the README has a test of its own."""
-    found = [*(ROOT / "docs" / "guide").rglob("*.md"), *(ROOT / "docs" / "zh").rglob("*.md")]
+    """Every page whose snippets are run; the README has a test of its own, and the reference is made of docstrings."""
+    found = [*(ROOT / "docs" / "guide").glob("*.md"), *(ROOT / "docs" / "zh").rglob("*.md")]
     return sorted(page for page in found if page.name != "README.md")
+
+
+def reference_pages() -> list[Path]:
+    """The pages that `make reference` writes."""
+    return sorted((ROOT / "docs" / "guide" / "reference").glob("*.md"))
 
 
 def blocks(page: Path) -> Iterator[Block]:

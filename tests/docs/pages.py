@@ -4,8 +4,10 @@ A page's blocks are one program. What a block is for is said by its language and
 
 - ``python`` is run, in the page's one namespace. What it prints must be the ``text`` block that follows, if one
   follows directly; else it must print nothing. ``...`` stands for anything.
-- ``python title="job.py"`` becomes a file beside the program, and is run by a ``console`` block.
-- ``console``: lines that begin with ``$`` are commands (``penstock``, ``python``), the others their output.
+- ``python title="job.py"`` becomes a file beside the program, and is run by a ``console`` block; so does
+  ``yaml title="penstock.conf"``.
+- ``console``: lines that begin with ``$`` are commands (``penstock`` and ``python``, which may have settings like
+  ``NAME=value`` before them), the others their output.
 - ``<!-- fails: ProgramError -->``: the block must fail so; the text that follows is the message.
 - ``<!-- host: streaming -->``: the block needs Spark; it is run by the tests that have one.
 - ``sh``, ``yaml`` and others are not run.

@@ -17,7 +17,7 @@ WITH_JAVA = JAVA_HOME="$$(scripts/ensure_java.sh)" && export JAVA_HOME &&
 # The jobs that between them run every engine path; the others repeat them at other sizes.
 QUICK_JOBS := runtime,patterns,window-runtime,windows,interval-join,failed-logins,word-count,start-up,files
 
-.PHONY: help demo test check kill soak bench bench-quick differential cep-parity pyflink-tests memory back-pressure docs pictures setup java postgres mariadb lint types fast format rules parity settings lock lock-docs clean
+.PHONY: help demo test check kill soak bench bench-quick differential cep-parity pyflink-tests memory back-pressure docs pictures setup java postgres mariadb lint types fast format rules reference parity settings lock lock-docs clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -101,8 +101,11 @@ format: setup ## let ruff put the code in order
 	@$(PY) -m ruff check --fix .
 	@$(PY) -m ruff format .
 
-rules: setup ## regenerate docs/rules.md
+rules: setup ## regenerate docs/rules.md and docs/rules.json
 	@$(PY) scripts/rules.py
+
+reference: setup ## regenerate docs/guide/reference from the docstrings
+	@$(PY) -m scripts.reference
 
 parity: setup ## regenerate docs/parity.md
 	@$(PY) -m scripts.parity

@@ -6,8 +6,8 @@ here=$(dirname "$0")
 venv=$(mktemp -d)
 trap 'rm -rf "$venv"' EXIT
 "$here/ensure_venv.sh" "$venv"
-# mkdocs: Markdown to a site; material: its look and its search; mkdocstrings: the reference, from docstrings
-"$venv/bin/python" -m pip install --quiet mkdocs mkdocs-material "mkdocstrings[python]"
+# mkdocs: Markdown to a site; material: its look and its search
+"$venv/bin/python" -m pip install --quiet mkdocs mkdocs-material
 {
     echo "# Versions for building the guide, written by \`make lock-docs\`."
     "$venv/bin/python" -m pip list --format=freeze --exclude pip --exclude setuptools

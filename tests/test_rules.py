@@ -1,5 +1,6 @@
-"""docs/rules.md says which test names which rule, and is up to date."""
+"""docs/rules.md says how many tests name each rule, docs/rules.json which; both are up to date."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,14 @@ ROOT = Path(__file__).parents[1]
 
 def test_the_page_is_up_to_date() -> None:
     assert (ROOT / "docs" / "rules.md").read_text(encoding="utf-8") == rules.render(ROOT), "run `make rules`"
+
+
+def test_the_lists_of_tests_are_up_to_date() -> None:
+    assert (ROOT / "docs" / "rules.json").read_text(encoding="utf-8") == rules.data(ROOT), "run `make rules`"
+
+
+def test_the_page_is_short_enough_to_be_read() -> None:
+    assert len(rules.render(ROOT)) < 20_000
 
 
 def test_no_test_names_an_unknown_rule() -> None:
@@ -74,13 +83,22 @@ def test_helpers_of_tests_are_not_tests(tmp_path: Path) -> None:
     assert _named(tmp_path, "tests/oracle.py", '"""T4: oracle."""') == []
 
 
-def test_the_page_lists_tests_and_what_is_missing(tmp_path: Path) -> None:
+def _catalogue_of_two(tmp_path: Path) -> Path:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "rules.toml").write_text(
         '[open]\nT1 = "the rest"\n[T]\ntitle = "Time"\n[T.rules]\nT1 = "One."\nT2 = "Two."\n'
     )
-    _named(tmp_path, "tests/test_it.py", "def test_a(): ...  # T1")
-    page = rules.render(tmp_path)
-    assert "1 of 2 rules have a test." in page
-    assert "| T1 | One. | [tests/test_it.py::test_a](../tests/test_it.py)<br>*Open:* the rest |" in page
-    assert "| T2 | Two. | not yet |" in page
+    _named(tmp_path, "tests/test_it.py", "def test_b(): ...  # T1\ndef test_a(): ...  # T1")
+    return tmp_path
+
+
+def test_the_page_counts_tests_and_says_what_is_missing(tmp_path: Path) -> None:
+    page = rules.render(_catalogue_of_two(tmp_path))
+    assert "1 of 2 rules have a test, 1 of these leave something open. 2 tests name a rule." in page
+    assert "| T1 | One. | 2 | the rest |" in page
+    assert "| T2 | Two. |  | all of it: not yet |" in page
+
+
+def test_the_data_file_lists_the_tests_of_each_rule_in_order(tmp_path: Path) -> None:
+    written = json.loads(rules.data(_catalogue_of_two(tmp_path)))
+    assert list(written.items()) == [("T1", ["tests/test_it.py::test_a", "tests/test_it.py::test_b"]), ("T2", [])]

@@ -4,8 +4,10 @@ A page's blocks are one program. What a block is for is said by its language and
 
 - ``python`` is run, in the page's one namespace. What it prints must be the ``text`` block that follows, if one
   follows directly; else it must print nothing. ``...`` stands for anything.
-- ``python title="job.py"`` becomes a file beside the program, and is run by a ``console`` block.
-- ``console``: lines that begin with ``$`` are commands (``penstock``, ``python``), the others their output.
+- ``python title="job.py"`` becomes a file beside the program, and is run by a ``console`` block; so does
+  ``yaml title="penstock.conf"``.
+- ``console``: lines that begin with ``$`` are commands (``penstock`` and ``python``, which may have settings like
+  ``NAME=value`` before them), the others their output.
 - ``<!-- fails: ProgramError -->``: the block must fail so; the text that follows is the message.
 - ``<!-- host: streaming -->``: the block needs Spark; it is run by the tests that have one.
 - ``sh``, ``yaml`` and others are not run.
@@ -18,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Block", "blocks", "headings", "links", "pages"]
+__all__ = ["Block", "blocks", "headings", "links", "pages", "reference_pages"]
 
 ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(
@@ -42,9 +44,14 @@ class Block:
 
 
 def pages() -> list[Path]:
-    """Every page whose snippets are run; the README has a test of its own."""
-    found = [*(ROOT / "docs" / "guide").rglob("*.md"), *(ROOT / "docs" / "zh").rglob("*.md")]
+    """Every page whose snippets are run; the README has a test of its own, and the reference is made of docstrings."""
+    found = [*(ROOT / "docs" / "guide").glob("*.md"), *(ROOT / "docs" / "zh").rglob("*.md")]
     return sorted(page for page in found if page.name != "README.md")
+
+
+def reference_pages() -> list[Path]:
+    """The pages that `make reference` writes."""
+    return sorted((ROOT / "docs" / "guide" / "reference").glob("*.md"))
 
 
 def blocks(page: Path) -> Iterator[Block]:

@@ -37,11 +37,9 @@ class Player:
         played = 0
         with self._at_home():
             for block in blocks(self._page):
-                if block.language not in _RUNS:
-                    continue
                 if block.title is not None:
                     (self._folder / block.title).write_text(block.text, encoding="utf-8")
-                elif block.host in hosts:
+                elif block.language in _RUNS and block.host in hosts:
                     self._console(block) if block.language == "console" else self._python(block)
                     played += 1
         return played
@@ -90,12 +88,16 @@ class Player:
 
     def _command(self, block: Block, command: str) -> str:
         program, *arguments = command.split()
+        given: dict[str, str | None] = {}
+        while "=" in program:
+            name, _, given[name] = program.partition("=")
+            program, *arguments = arguments
         if program == "python":
             program, arguments = "penstock", ["run", *arguments]
         assert program == "penstock", f"{self._where(block)}: only penstock and python are run, not {program}"
         before = sys.modules["__main__"]
         with _settings(block.host):
-            done = CliRunner().invoke(main, arguments)
+            done = CliRunner(env=given).invoke(main, arguments)
         sys.modules["__main__"] = before
         return done.stdout if done.exit_code == 0 else done.stdout + done.stderr
 

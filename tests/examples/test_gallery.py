@@ -1,4 +1,4 @@
-"""Every example gives what a plain computation over its input gives, on every host, whole and in pieces (U1–U17).
+"""Every example gives what a plain computation over its input gives, on every host, whole and in pieces (U1–U20).
 
 U18 goes by the clock and has tests of its own: test_outage.py; the demo (U2 in small): test_demo.py.
 """
@@ -20,12 +20,13 @@ from penstock.testing import collect, local_job
 from tests.effort import some
 from tests.examples.case import Case, Results
 from tests.examples.patterns import PATTERNS
+from tests.examples.streams import STREAMS
 from tests.examples.windows import WINDOWS
 
 ROOT = Path(__file__).parents[2]
-CASES = [*PATTERNS, *WINDOWS]
+CASES = [*PATTERNS, *WINDOWS, *STREAMS]
 SCRIPTS = sorted(path.stem for path in (ROOT / "examples").glob("*.py") if path.stem != "demo")
-USE_CASES = 18
+USE_CASES = 20
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.example)
 
@@ -53,7 +54,10 @@ def agree(case: Case, results: Results) -> None:
 @every_case
 @pytest.mark.parametrize("split", some([(1, None), (2, [7] * 40), (4, [1, 30, 2, 400])], 1), ids=str)
 def test_an_example_gives_what_its_input_says(case: Case, split: tuple[int, list[int] | None]) -> None:
-    """U1, U2, U3, U4, U5, U6, U7, U8, U9, U10, U11, U12, U13, U14, U15, U16, U17; P11: however it is cut and spread."""
+    """P11: however it is cut and spread.
+
+    U1, U2, U3, U4, U5, U6, U7, U8, U9, U10, U11, U12, U13, U14, U15, U16, U17, U19, U20.
+    """
     env = StreamExecutionEnvironment()
     names = attach(case, env)
     job = local_job(env, split[0], settings=RuntimeSettings(per_record_watermarks=True))

@@ -1,0 +1,282 @@
+"""The pages of the reference: which names stand first on each, and which modules' other names follow them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["PAGES", "Page"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page takes the names in `first`, and every other public name of `modules` that no page names."""
+
+    file: str
+    title: str
+    about: str
+    first: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+
+
+STREAMS = Page(
+    "streams.md",
+    "Environment and streams",
+    "the environment, streams and what is done to them, connected and joined streams",
+    (
+        "StreamExecutionEnvironment",
+        "DataStream",
+        "KeyedStream",
+        "DataStreamSink",
+        "WindowedStream",
+        "AllWindowedStream",
+        "ConnectedStreams",
+        "BroadcastStream",
+        "BroadcastConnectedStream",
+        "JoinedStreams",
+        "CoGroupedStreams",
+        "IntervalJoin",
+        "IntervalJoined",
+        "RegularJoin",
+        "AsyncDataStream",
+        "CachedDataStream",
+        "OutputTag",
+    ),
+    ("penstock.datastream",),
+)
+FUNCTIONS = Page(
+    "functions.md",
+    "Functions",
+    "what you write: process functions, window functions, join functions, asynchronous functions and their retries",
+    (
+        "MapFunction",
+        "FlatMapFunction",
+        "FilterFunction",
+        "ReduceFunction",
+        "AggregateFunction",
+        "KeySelector",
+        "Partitioner",
+        "ProcessFunction",
+        "KeyedProcessFunction",
+        "CoMapFunction",
+        "CoFlatMapFunction",
+        "CoProcessFunction",
+        "KeyedCoProcessFunction",
+        "BroadcastProcessFunction",
+        "KeyedBroadcastProcessFunction",
+        "WindowFunction",
+        "ProcessWindowFunction",
+        "JoinFunction",
+        "FlatJoinFunction",
+        "CoGroupFunction",
+        "ProcessJoinFunction",
+        "AsyncFunction",
+        "RuntimeContext",
+        "TimerService",
+    ),
+    (
+        "penstock.datastream.functions",
+        "penstock.datastream.async_retry_predicates",
+        "penstock.datastream.async_retry_strategies",
+        "penstock.datastream.time_domain",
+        "penstock.datastream.timerservice",
+    ),
+)
+WINDOWS = Page(
+    "windows.md",
+    "Time and windows",
+    "watermark strategies, window assigners, triggers, evictors",
+    (
+        "WatermarkStrategy",
+        "TimestampAssigner",
+        "WatermarkGenerator",
+        "WatermarkOutput",
+        "TumblingEventTimeWindows",
+        "SlidingEventTimeWindows",
+        "EventTimeSessionWindows",
+        "TumblingProcessingTimeWindows",
+        "SlidingProcessingTimeWindows",
+        "ProcessingTimeSessionWindows",
+        "GlobalWindows",
+        "CountTumblingWindowAssigner",
+        "CountSlidingWindowAssigner",
+        "WindowAssigner",
+        "TimeWindow",
+        "Trigger",
+        "TriggerResult",
+    ),
+    ("penstock.datastream.window", "penstock.common.watermark_strategy"),
+)
+STATE = Page(
+    "state.md",
+    "State",
+    "descriptors, state handles, time to live, operator state; state offline",
+    (
+        "ValueStateDescriptor",
+        "ListStateDescriptor",
+        "MapStateDescriptor",
+        "ReducingStateDescriptor",
+        "AggregatingStateDescriptor",
+        "ValueState",
+        "ListState",
+        "MapState",
+        "ReducingState",
+        "AggregatingState",
+        "StateTtlConfig",
+        "CheckpointedFunction",
+        "OperatorStateStore",
+        "KeyedStateStore",
+        "FunctionInitializationContext",
+        "FunctionSnapshotContext",
+        "open_state",
+        "StateView",
+        "StateEditor",
+        "KeyedEditor",
+    ),
+    ("penstock.datastream.state", "penstock.state"),
+)
+CONNECTORS = Page(
+    "connectors.md",
+    "Sources and sinks",
+    "files, databases, generators, sources and sinks of your own",
+    (
+        "FileSource",
+        "FileSourceBuilder",
+        "FileSink",
+        "StreamFormat",
+        "BucketAssigner",
+        "RollingPolicy",
+        "OutputFileConfig",
+        "DataGeneratorSource",
+        "RateLimiterStrategy",
+        "NumberSequenceSource",
+        "HybridSource",
+        "HybridSourceBuilder",
+        "StartingOffsets",
+        "JdbcSink",
+        "JdbcConnectionOptions",
+        "JdbcExecutionOptions",
+        "PythonSource",
+        "Timestamped",
+        "SourceFunction",
+        "SourceContext",
+        "ParallelSourceFunction",
+        "RichSourceFunction",
+        "RichParallelSourceFunction",
+        "SinkFunction",
+        "RichSinkFunction",
+        "Sink",
+        "SinkWriter",
+        "SupportsCommitter",
+        "Committer",
+        "CommitRequest",
+        "TwoPhaseCommitSinkFunction",
+        "GenericWriteAheadSink",
+        "CheckpointCommitter",
+        "CheckpointListener",
+    ),
+    ("penstock.datastream.connectors",),
+)
+FORMATS = Page(
+    "formats.md",
+    "File formats",
+    "readers and writers of CSV, JSON, Avro, Parquet and ORC files, and schemas of messages",
+    (),
+    ("penstock.datastream.formats", "penstock.common.serialization"),
+)
+PATTERNS = Page(
+    "patterns.md",
+    "Patterns",
+    "complex event processing",
+    ("CEP", "Pattern", "PatternStream", "AfterMatchSkipStrategy"),
+    ("penstock.cep",),
+)
+TABLES = Page(
+    "tables.md",
+    "Tables",
+    "SQL over streams, column types, Spark tables as sinks",
+    ("StreamTableEnvironment", "Table", "TableResult", "DataTypes"),
+    ("penstock.table",),
+)
+COMMON = Page(
+    "common.md",
+    "Values and types",
+    "rows, durations, type hints, accumulators",
+    ("Types", "Row", "RowKind", "Time", "Duration", "Instant"),
+    ("penstock.common",),
+)
+JOBS = Page(
+    "jobs.md",
+    "Settings, jobs and errors",
+    "configuration, checkpoints and restarts, the job client, errors",
+    (
+        "Configuration",
+        "ConfigOption",
+        "ConfigOptions",
+        "ExecutionConfig",
+        "CheckpointConfig",
+        "RestartStrategies",
+        "JobClient",
+        "JobExecutionResult",
+        "JobStatus",
+        "RuntimeExecutionMode",
+    ),
+    (
+        "penstock.common.completable_future",
+        "penstock.common.configuration",
+        "penstock.common.config_options",
+        "penstock.common.errors",
+        "penstock.common.execution_config",
+        "penstock.common.input_dependency_constraint",
+        "penstock.common.job_client",
+        "penstock.common.job_execution_result",
+        "penstock.common.job_id",
+        "penstock.common.job_status",
+        "penstock.common.restart_strategy",
+        "penstock.datastream.checkpoint_config",
+        "penstock.datastream.checkpoint_storage",
+        "penstock.datastream.checkpointing_mode",
+        "penstock.datastream.execution_mode",
+        "penstock.datastream.externalized_checkpoint_retention",
+        "penstock.datastream.slot_sharing_group",
+        "penstock.datastream.state_backend",
+    ),
+)
+METRICS = Page("metrics.md", "Metrics", "counters and gauges of your functions", (), ("penstock.metrics",))
+TESTING = Page(
+    "testing.md",
+    "Test kit",
+    "jobs and single functions in a test, without a JVM",
+    (
+        "local_job",
+        "collect",
+        "LocalJob",
+        "OneInputHarness",
+        "KeyedOneInputHarness",
+        "TwoInputHarness",
+        "BroadcastHarness",
+        "WindowHarness",
+        "JoinHarness",
+        "PatternHarness",
+        "ScriptedSource",
+        "scripted_stream",
+        "ManualClock",
+        "trace",
+        "Trace",
+    ),
+    ("penstock.testing",),
+)
+
+PAGES = (
+    STREAMS,
+    FUNCTIONS,
+    WINDOWS,
+    STATE,
+    CONNECTORS,
+    FORMATS,
+    PATTERNS,
+    TABLES,
+    COMMON,
+    JOBS,
+    METRICS,
+    TESTING,
+)

@@ -1,4 +1,4 @@
-"""`penstock completion`: what a shell needs to complete commands, options and running jobs."""
+"""`penstock completion`: what a shell needs to complete commands, options, running jobs and settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["completion"]
 def completion(ctx: click.Context, shell: str) -> None:
     """Print what completes penstock in a shell.
 
-    Commands, options, files and the names of running jobs are completed with the tab key. Put the line
+    Commands, options, files and the names of running jobs and of settings are completed with the tab key. Put the line
     into your shell's start-up file:
 
     \b

@@ -24,7 +24,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "state": frozenset({"core", "runtime", "savepoint"}),
     "spark": frozenset({"core", "connectors", "plan", "runtime", "savepoint"}),
     "testing": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "api"}),
-    "cli": frozenset({"api"}),
+    "cli": frozenset({"core", "api"}),
     "launch": frozenset({"core", "graph", "connectors", "api", "plan", "runtime", "savepoint", "spark", "testing"}),
     "demo": FACADES,  # a user's program that ships with the package
     "_version": frozenset(),
@@ -159,7 +159,7 @@ GOOD = {
     "core/variables.py": "if TYPE_CHECKING:\n    from typing_extensions import TypeVar\nelse:\n    import typing",
     "runtime/timers.py": "from penstock.core.time import Time\nfrom ..core import errors",
     "api/environment.py": "def execute():\n    from penstock.launch import launch",
-    "cli/main.py": "import click\nimport penstock.api\ndef run():\n    from penstock import launch",
+    "cli/main.py": "import click\nimport penstock.api\nfrom penstock.core import errors\ndef run():\n    from penstock import launch",
     "spark/host.py": "import pyspark\nfrom py4j import java_gateway\nfrom penstock.plan import stages",
     "connectors/files.py": "def write():\n    import pyarrow.parquet\n    import fastavro",
     "launch.py": "from penstock import api, plan, spark, testing",

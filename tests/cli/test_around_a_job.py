@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from penstock.api.errors import ConfigurationError
 from penstock.cli import doctor as doctor_module
 from penstock.cli.doctor import Finding, _fits, _free_memory
+from penstock.core.errors import ConfigurationError
 from tests.cli.kit import penstock, script
 
 COUNT = """

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from penstock._version import __version__
-from penstock.api.errors import PenstockError
 from penstock.cli.completion import completion
 from penstock.cli.demo import demo
 from penstock.cli.doctor import doctor
@@ -18,6 +17,7 @@ from penstock.cli.run import run
 from penstock.cli.savepoints import savepoint, stop
 from penstock.cli.say import fail, suggestion
 from penstock.cli.state import state
+from penstock.core.errors import PenstockError
 
 __all__ = ["main"]
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import click
 
 from penstock._version import __version__
-from penstock.api.errors import PenstockError
 from penstock.api.running_jobs import jobs_folder
+from penstock.core.errors import PenstockError
 
 __all__ = ["doctor"]
 

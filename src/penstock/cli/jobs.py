@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from penstock.api.clock import SystemClock
-from penstock.api.errors import JobNotFoundError
 from penstock.api.running_jobs import Mailbox, RunningJob, announcements, find_job
 from penstock.cli.say import fail, table
+from penstock.core.clock import SystemClock
+from penstock.core.errors import JobNotFoundError
 
 __all__ = ["ask", "cancel", "checkpoint_of", "job_argument", "list_jobs"]
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol, TextIO
 
 import click
 
-from penstock.api.clock import SystemClock
 from penstock.cli.figures import Figures, Meter, line, summary
+from penstock.core.clock import SystemClock
 
 __all__ = ["progress_of", "progress_options"]
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 
-from penstock.api.errors import PenstockError
 from penstock.api.unexecuted import programs
 from penstock.cli import savepoints
 from penstock.cli.hints import import_hint
@@ -21,6 +20,7 @@ from penstock.cli.progress import progress_of, progress_options
 from penstock.cli.say import FAILED, INTERRUPTED, fail, suggestion
 from penstock.cli.script import last_line_of, run_script, script_traceback
 from penstock.cli.supervise import supervise_option, supervised
+from penstock.core.errors import PenstockError
 
 __all__ = ["interruptible", "run", "run_job"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from penstock.api.errors import JobNotFoundError
 from penstock.api.running_jobs import find_job
 from penstock.cli.say import fail, table
+from penstock.core.errors import JobNotFoundError
 
 __all__ = ["state"]
 

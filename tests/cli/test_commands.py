@@ -363,4 +363,5 @@ def test_a_master_that_spark_does_not_know_is_refused_before_a_jvm_starts(tmp_pa
     """P9"""
     result = _penstock("run", _script(tmp_path, WORDS), "to", "--master", "moon")
     assert result.exit_code == 1
-    assert "'moon' is no Spark master: give spark://HOST:PORT, yarn, k8s://HOST:PORT or local[CORES]" in result.stderr
+    refusal = "'moon' is not a Spark master: give spark://HOST:PORT, yarn, k8s://HOST:PORT or local[CORES]"
+    assert refusal in result.stderr

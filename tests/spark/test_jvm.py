@@ -73,7 +73,7 @@ def test_a_master_that_is_none_is_refused_before_anything_is_started(monkeypatch
     """P9"""
     monkeypatch.delitem(sys.modules, "pyspark", raising=False)
     monkeypatch.delenv(PORT, raising=False)
-    with pytest.raises(ConfigurationError, match="'moon' is no Spark master"):
+    with pytest.raises(ConfigurationError, match="'moon' is not a Spark master"):
         jvm.begin_jvm(Configuration({"spark.master": "moon"}), 2)
     assert jvm.take_jvm({}) is None
 

@@ -20,6 +20,7 @@ __all__ = [
     "Moment",
     "Part",
     "Savepoint",
+    "UnionLists",
     "finish_savepoint",
     "refuse_used",
     "write_part",
@@ -27,6 +28,9 @@ __all__ = [
 ]
 
 METADATA = "metadata.json"
+
+UnionLists = dict[tuple[bytes, str], list[Any]]
+"""What union lists of operator state hold, by the operator's prefix in state stores and the name of the state."""
 
 
 class Moment(NamedTuple):
@@ -78,7 +82,7 @@ class Savepoint:
         for file in self.metadata.files:
             yield from self.folder.read_blobs(file, kinds)
 
-    def union_lists(self) -> dict[tuple[bytes, str], list[Any]]:
+    def union_lists(self) -> UnionLists:
         """The union lists of operator state, all subtasks' together."""
         return gather_union((blob.key, blob.value) for blob in self.blobs({"list"}))
 

@@ -27,17 +27,21 @@ for host in ("bounded", "streaming"):
     list(stream.execute_and_collect())
 """
 _KEPT = 3
-"""How many archives a user has at most; each takes 175 MB."""
-# The JVM writes its warnings to standard output, which is the job's; what an archive lacks costs time and no more.
+"""How many archives a user has at most: each takes 175 MB."""
+# The JVM would write its warnings to standard output, which belongs to the job. An unusable archive costs only time.
 _QUIET = "-Xlog:disable -Xlog:all=warning:stderr -Xlog:cds*=off:stderr -Xlog:class+path=off:stderr"
 
 
 def archive_option(java_home: str) -> str:
-    """Use the archive of this Java and Spark if there is one; else have one made in the background."""
+    """The JVM options that use the archive of this Java and Spark.
+
+    Called when the options of a JVM are put together. If there is no archive yet, the options are empty, and a process
+    that makes the archive is started in the background (unless PENSTOCK_NO_ARCHIVE is set), for the next job.
+    """
     archive = archive_path(java_home, Path(pyspark_folder(), "jars"))
     if archive.exists():
         with contextlib.suppress(OSError):
-            os.utime(archive)  # most recently used
+            os.utime(archive)  # marks the archive as used, so that `_bound` keeps it
         return f"-XX:SharedArchiveFile={archive} -Xshare:auto {_QUIET}"
     if not NO_ARCHIVE.get():
         _make_in_background(archive)
@@ -45,9 +49,9 @@ def archive_option(java_home: str) -> str:
 
 
 def archive_path(java_home: str, jars: Path) -> Path:
-    """Where the archive is kept: a name for the two places, and one for what stands there.
+    """The file of the archive. Its name has two digests: of the two folders, and of the files in them.
 
-    A JVM refuses an archive if one of the jars has changed, be it only its date.
+    A JVM refuses an archive if one of the jars has changed, even if only its date has, so sizes and dates count.
     """
     release = Path(java_home, "release")
     found = [release.read_text() if release.exists() else ""]
@@ -58,7 +62,10 @@ def archive_path(java_home: str, jars: Path) -> Path:
 
 
 def make_archive(archive: Path) -> None:
-    """Write the archive unless another process is at it already; those of the same places before it are removed."""
+    """Write the archive, unless another process is writing it; called in a process of its own.
+
+    Afterwards the archives that this one replaces are removed, and the least recently used ones beyond the limit.
+    """
     archive.parent.mkdir(parents=True, exist_ok=True)
     fresh = archive.with_suffix(".part")
     with archive.with_suffix(".lock").open("w") as lock:
@@ -67,7 +74,7 @@ def make_archive(archive: Path) -> None:
         except BlockingIOError:
             return
         environment = {**os.environ, "SPARK_SUBMIT_OPTS": f"-XX:ArchiveClassesAtExit={fresh} {_QUIET}"}
-        # the JVM holds these pipes until it has ended, which is what is waited for
+        # the JVM writes the archive as it ends, and holds these pipes until then: `run` waits for that
         subprocess.run([sys.executable, "-c", _TRAINING], env=environment, capture_output=True, timeout=600)
         with contextlib.suppress(FileNotFoundError):
             fresh.rename(archive)
@@ -76,7 +83,7 @@ def make_archive(archive: Path) -> None:
 
 
 def _remove_older(archive: Path) -> None:
-    """Those of the same Java and Spark before an update."""
+    """Remove archives of the same folders that were made before Java or Spark was updated."""
     places = archive.name.rpartition("-")[0]
     for other in archive.parent.glob(f"{places}-*"):
         if other.stem != archive.stem:
@@ -84,7 +91,7 @@ def _remove_older(archive: Path) -> None:
 
 
 def _bound(archive: Path) -> None:
-    """Keep the archives that were used last: each virtual environment has one, and many do not live long."""
+    """Keep the archives that were used last: each virtual environment has its own, and many do not live long."""
     found = [path for path in archive.parent.glob("jvm-*.jsa") if path != archive]
     for other in sorted(found, key=_last_used, reverse=True)[_KEPT - 1 :]:
         for path in other.parent.glob(f"{other.stem}.*"):
@@ -99,7 +106,7 @@ def _last_used(archive: Path) -> float:
 
 
 def _make_in_background(archive: Path) -> None:
-    """A process of its own, at low priority, that outlives this one."""
+    """Start `make_archive` in a process of its own, at low priority, which outlives this one."""
     subprocess.Popen(
         ["nice", "-n", "19", sys.executable, "-m", "penstock.spark.startup.archive", str(archive)],
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""The daemon whose children are the Python workers: PySpark's, with our modules imported once for all of them.
+"""The daemon that forks Spark's Python workers: PySpark's own, with Penstock's modules imported before it forks.
 
 An embedded Spark runs it as `python -m penstock.spark.startup.daemon pyspark.worker`; other masters run PySpark's own.
 """
@@ -19,20 +19,22 @@ PRELOADED = (
     "penstock.runtime.stage",
     "penstock.spark.pickled_plan",
 )
-"""None of them starts a thread, as pyarrow and pandas do: a process with threads must not be forked."""
+"""Modules that the daemon imports. pyarrow and pandas are left out: they start threads, and a process with threads must
+not be forked."""
 
 
 class _Collector:
-    """Stands for the module `gc` in the daemon, which uses nothing else of it."""
+    """Takes the place of the module `gc` in the daemon's loop, which calls nothing but `collect`."""
 
     collect = staticmethod(partial(gc.collect, 1))
 
 
 def spare_full_collections() -> None:
-    """Called in a worker: after each task the daemon's loop visits every object of the process, modules and state too.
+    """Let the daemon's loop collect young objects only. Called in a worker when it loads a job.
 
-    With short tasks that is a quarter of a worker's time. Young objects are enough: the cycle collector itself sees to
-    the old ones when they have grown by a quarter.
+    After each task PySpark's loop calls `gc.collect()`, which visits every object of the process, modules and state
+    too: with short tasks that is a quarter of a worker's time. Python's own collector still visits the old objects
+    when they have grown by a quarter.
     """
     manager = getattr(sys.modules["__main__"], "manager", None)
     names = getattr(manager, "__globals__", {})

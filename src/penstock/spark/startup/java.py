@@ -19,7 +19,11 @@ _HELP = "Install one (Debian: apt-get install openjdk-17-jre-headless) and set J
 
 
 def find_java() -> str:
-    """The JAVA_HOME to use. One that is set but unsuitable is an error; else PATH and the usual folders are tried."""
+    """The JAVA_HOME to use; called before a JVM is started.
+
+    If the environment sets JAVA_HOME, that Java must be suitable; else PATH and /usr/lib/jvm are searched. Raises
+    JavaError, which says what is wrong with each Java that was found.
+    """
     home = os.environ.get("JAVA_HOME")
     if home:
         problem = check_java(home)
@@ -43,11 +47,11 @@ def _candidates() -> list[str]:
 
 
 def check_java(home: str) -> str | None:
-    """What is wrong with a Java, or None."""
+    """What is wrong with the Java in a folder; None if Spark can run on it."""
     java = os.path.join(home, "bin", "java")
     if not os.access(java, os.X_OK):
         return "has no bin/java"
-    if _says_it_fits(home):
+    if _release_fits(home):
         return None
     try:
         answer = subprocess.run([java, "--list-modules"], capture_output=True, text=True, timeout=600)
@@ -61,8 +65,8 @@ def check_java(home: str) -> str | None:
     return None
 
 
-def _says_it_fits(home: str) -> bool:
-    """By the note that most Javas bring with them; to ask the Java itself takes longer."""
+def _release_fits(home: str) -> bool:
+    """Whether the file `release`, which most Javas bring with them, says so: starting that Java takes longer."""
     try:
         note = Path(home, "release").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -78,7 +82,7 @@ def _says_it_fits(home: str) -> bool:
 
 
 def version_of(home: str) -> str:
-    """What a suitable Java calls itself, e.g. `17.0.12`."""
+    """The version of a suitable Java, e.g. `17.0.12`; `penstock doctor` shows it."""
     answer = subprocess.run([os.path.join(home, "bin", "java"), "--list-modules"], capture_output=True, text=True)
     found = re.search(r"java\.base@(\S+)", answer.stdout)
     return found.group(1) if found else "unknown"

@@ -1,7 +1,7 @@
 """The JVM of an embedded Spark: its options and its start.
 
-PySpark starts one by itself, but only when it has been imported, which takes half as long as the JVM's start. So it is
-started from here first, and PySpark is given the connection. Imports nothing of PySpark.
+PySpark would start the JVM itself, but only after its own import, which takes half as long as the JVM's start. So this
+module starts the JVM first, and hands PySpark the connection. It imports nothing of PySpark.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 
 @dataclass(frozen=True, slots=True)
 class Jvm:
-    """A JVM that starts, or has; it ends when its standard input does, which is with this process."""
+    """A JVM that is starting or has started. It ends when its standard input closes, that is, with this process."""
 
     process: subprocess.Popen[bytes]
     folder: str
@@ -47,7 +47,7 @@ class Jvm:
 
     @contextmanager
     def address(self) -> Iterator[None]:
-        """Wait for it, and let PySpark find it where it looks for a JVM that is there already."""
+        """Wait until the JVM can be reached. Inside, its address is in the environment, where PySpark looks for it."""
         try:
             note = Path(self.folder, "address")
             while not note.exists():
@@ -66,6 +66,7 @@ class Jvm:
 
 
 _begun: list[Jvm] = []
+"""The JVM that `begin_jvm` has started and no session has taken yet; at most one."""
 
 
 def submitted() -> bool:
@@ -74,7 +75,10 @@ def submitted() -> bool:
 
 
 def begin_jvm(conf: Configuration, cores: int) -> None:
-    """Start the JVM and do not wait for it; nothing if this process has PySpark, and perhaps a JVM, already."""
+    """Start the JVM without waiting for it; called by `launch` before anything imports PySpark.
+
+    Does nothing after spark-submit, which has brought the JVM, and if this process has imported PySpark: a JVM may run.
+    """
     script = os.path.join(os.environ.get("SPARK_HOME") or pyspark_folder(), "bin", "spark-submit")
     if submitted() or "pyspark" in sys.modules or _begun or not os.path.isfile(script):
         return
@@ -85,7 +89,7 @@ def begin_jvm(conf: Configuration, cores: int) -> None:
 
 
 def embedded_settings(given: dict[str, str], cores: int) -> dict[str, str]:
-    """Everything that an embedded Spark is told at its start."""
+    """All settings with which an embedded Spark is started, the program's own (`given`) among them."""
     master = checked_master(given, cores)
     if master.startswith("local"):
         own = {"spark.python.daemon.module": "penstock.spark.startup.daemon", **_at_home()}
@@ -95,7 +99,7 @@ def embedded_settings(given: dict[str, str], cores: int) -> dict[str, str]:
 
 
 def _at_home() -> dict[str, str]:
-    """A Spark of this process alone: nobody reaches it over the network, and its files are this user's."""
+    """Settings that keep a local Spark private: it listens on loopback only, and its files belong to this user."""
     own = {"spark.driver.bindAddress": LOOPBACK, "spark.driver.host": LOOPBACK}
     if "SPARK_LOCAL_DIRS" not in os.environ:
         own["spark.local.dir"] = scratch_folder()
@@ -104,7 +108,7 @@ def _at_home() -> dict[str, str]:
 
 @contextmanager
 def launching(settings: dict[str, str]) -> Iterator[None]:
-    """While a JVM is started: what it, and the Python workers that it starts, find in their environment."""
+    """Inside, the environment has what a local JVM and the Python workers that it starts should find there."""
     if not settings["spark.master"].startswith("local"):
         yield
         return
@@ -125,7 +129,7 @@ def launching(settings: dict[str, str]) -> Iterator[None]:
 
 
 def take_jvm(settings: dict[str, str]) -> Jvm | None:
-    """The JVM that was begun, if it was for these settings."""
+    """The JVM that `begin_jvm` started, if it was started with these settings; others are killed. Called once."""
     while _begun:
         jvm = _begun.pop()
         if jvm.settings == settings:
@@ -135,9 +139,10 @@ def take_jvm(settings: dict[str, str]) -> Jvm | None:
 
 
 def prepare_jvm(conf: Configuration) -> None:
-    """Options of the driver's JVM: quiet logs, its quick compiler, and a class-data archive that halves its start.
+    """Put the options of the driver's JVM into the environment: quiet logs, the quick compiler, a class-data archive.
 
-    The JVM only carries chunks to and fro here; what its second compiler gains is less than it takes, for minutes.
+    The quick compiler alone is the default, since the JVM only passes chunks on: for the first minutes the second
+    compiler takes more time than it gains. Raises ConfigurationError for an unknown compiler, JavaError without a Java.
     """
     compiler = conf.get(JVM_COMPILER)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -154,7 +159,7 @@ def prepare_jvm(conf: Configuration) -> None:
 
 
 def _start(script: str, settings: dict[str, str]) -> Jvm:
-    """As PySpark does it."""
+    """Start the JVM the way PySpark does, so that PySpark can connect to it."""
     command = [script]
     for key, value in settings.items():
         command += ["--conf", f"{key}={value}"]
@@ -170,5 +175,5 @@ def _start(script: str, settings: dict[str, str]) -> Jvm:
 
 
 def _ignore_ctrl_c() -> None:
-    """In the JVM's process: Ctrl-C is for the program."""
+    """Called in the JVM's process before it starts: Ctrl-C is meant for the program, not for the JVM."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

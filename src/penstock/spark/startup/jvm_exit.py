@@ -1,4 +1,4 @@
-"""What is to be said, and done, when the Java process of Spark has died."""
+"""The end of Spark's JVM: noticed behind other errors, named in the message, and made room for a new JVM."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import signal
 import socket
 import subprocess
 from dataclasses import dataclass
-from typing import Any
 
+from py4j.java_gateway import GatewayClient, JavaGateway
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -18,36 +18,39 @@ from penstock.core.errors import SparkDiedError
 __all__ = ["forget_dead_jvm", "jvm_exit_behind", "note_jvm"]
 
 _OUT_OF_MEMORY = 52
-"""With which Spark ends its process when the memory of Java is exhausted."""
+"""The exit code with which Spark ends its process when the memory of Java is exhausted."""
 _PATIENCE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Jvm:
-    """A JVM as it was when it could still be asked."""
+    """What was learned about a JVM while it could still be asked."""
 
-    gateway: Any
+    gateway: JavaGateway
     memory: str
 
     @property
     def process(self) -> subprocess.Popen[bytes] | None:
-        """None if another process has started it."""
+        """The JVM's process; None if another process has started it."""
         found: subprocess.Popen[bytes] | None = self.gateway.proc
         return found
 
 
-_KNOWN: dict[Any, _Jvm] = {}
+_KNOWN: dict[GatewayClient, _Jvm] = {}
 """JVMs that sessions of this process are connected to, by their connection."""
 
 
 def note_jvm(spark: SparkSession) -> None:
-    """Remember what is to be said of the JVM behind a session, once it has died."""
-    gateway: Any = SparkContext._gateway
+    """Remember the JVM behind a session, so that its end can be explained; called for each new session."""
+    gateway = SparkContext._gateway
     _KNOWN.setdefault(_connection(spark), _Jvm(gateway, str(spark.conf.get("spark.driver.memory", "1g"))))
 
 
 def jvm_exit_behind(error: BaseException, spark: SparkSession) -> SparkDiedError | None:
-    """The death of the JVM, if an error came from that; the connection breaks a moment before the process has ended."""
+    """The error to raise instead if the JVM has ended and `error` came from that; None if the JVM lives.
+
+    Called by hosts for each failure. Waits a few seconds: a connection breaks a moment before the process has ended.
+    """
     jvm = _KNOWN.get(_connection(spark))
     if jvm is None or not (_is_about_connection(error) or _ended(jvm.process)):
         return None
@@ -61,8 +64,8 @@ def jvm_exit_behind(error: BaseException, spark: SparkSession) -> SparkDiedError
 
 
 def forget_dead_jvm() -> None:
-    """Let PySpark start another JVM if the one of this process has died."""
-    gateway: Any = SparkContext._gateway
+    """Let PySpark start another JVM if the one of this process has died; called before a session is made."""
+    gateway = SparkContext._gateway
     if gateway is None or not _ended(gateway.proc):
         return
     gateway.shutdown()
@@ -71,12 +74,12 @@ def forget_dead_jvm() -> None:
     SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
-def _connection(spark: SparkSession) -> Any:
+def _connection(spark: SparkSession) -> GatewayClient:
     return spark._jsparkSession._gateway_client
 
 
 def _is_about_connection(error: BaseException) -> bool:
-    """Whether the JVM may be gone: it did not answer, or its answer ended before its time."""
+    """Whether the JVM may be gone: it did not answer, or its answer broke off."""
     if isinstance(error, (EOFError, ConnectionError, Py4JNetworkError)):
         return True
     return isinstance(error, Py4JError) and not hasattr(error, "java_exception")
@@ -86,7 +89,7 @@ def _ended(process: subprocess.Popen[bytes] | None) -> bool:
     return process is not None and process.poll() is not None
 
 
-def _answers(gateway: Any) -> bool:
+def _answers(gateway: JavaGateway) -> bool:
     parameters = gateway.gateway_parameters
     try:
         socket.create_connection((parameters.address, parameters.port), _PATIENCE_S).close()

@@ -1,4 +1,4 @@
-"""Keeps the JVM's own greetings away from the user's terminal."""
+"""Keeps lines that the JVM and PySpark print about themselves away from the user's terminal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from socketserver import BaseServer
 
 __all__ = ["quiet_accumulators", "quiet_bridge", "quiet_start"]
 
@@ -19,13 +19,14 @@ _NOISE = (
     b"Streaming TransformWithStateInPandas Python worker",
     b"Starting Streaming TransformWithStateInPandas Python worker",
 )
-"""Lines that no option and no log setting stops."""
+"""How lines begin that no option and no log setting stops."""
 
 
 def quiet_bridge() -> None:
-    """A program that logs at INFO is not told of every connection to the JVM, unless it asked for that by name.
+    """Silence py4j's logger, called when a session is made.
 
-    That a JVM has died is told by the job, and not by each call that was on its way.
+    A program that logs at INFO would see every connection to the JVM; one that sets the level of `py4j` itself is left
+    alone. When a JVM dies the job says so, once; py4j would log a trace for each call that was on its way.
     """
     bridge = logging.getLogger("py4j")
     if bridge.level == logging.NOTSET:
@@ -38,17 +39,17 @@ def quiet_bridge() -> None:
 
 
 def _without_trace(record: logging.LogRecord) -> bool:
-    """A trace through the bridge is of calls that failed; the job raises what was behind them."""
+    """Drop py4j's traces of failed calls: the job raises the error behind them."""
     return not record.exc_info
 
 
 def _not_of_bridge(record: logging.LogRecord) -> bool:
-    """py4j logs broken connections with the root logger, as errors with a trace."""
+    """Drop what py4j logs with the root logger: broken connections, as errors with a trace."""
     return not record.pathname.endswith(("py4j/java_gateway.py", "py4j/clientserver.py"))
 
 
 def quiet_accumulators() -> None:
-    """PySpark's server for accumulators prints a trace when the JVM at its other end has died."""
+    """Keep PySpark's server for accumulators from printing a trace when its JVM has died; called for each session."""
     from pyspark import accumulators
 
     for name in ("AccumulatorTCPServer", "AccumulatorUnixServer"):
@@ -57,8 +58,13 @@ def quiet_accumulators() -> None:
             server.handle_error = _without_broken_connections(server.handle_error)
 
 
-def _without_broken_connections(handle: Any) -> Any:
-    def quiet(server: Any, request: Any, client_address: Any) -> None:
+_ErrorHandler = Callable[[BaseServer, object, object], None]
+
+
+def _without_broken_connections(handle: _ErrorHandler) -> _ErrorHandler:
+    """The server's error handler, without errors of the connection; one that is wrapped already stays as it is."""
+
+    def quiet(server: BaseServer, request: object, client_address: object) -> None:
         if not isinstance(sys.exc_info()[1], (EOFError, ConnectionError)):
             handle(server, request, client_address)
 
@@ -67,7 +73,10 @@ def _without_broken_connections(handle: Any) -> Any:
 
 @contextmanager
 def quiet_start() -> Iterator[None]:
-    """A JVM started inside writes its standard error to ours for all its life, but for the lines we know."""
+    """Inside, a JVM may be started: for all its life its standard error comes out of ours, without the known noise.
+
+    While the block runs, this process's own standard error takes the same way.
+    """
     terminal = os.dup(2)
     reading, writing = os.pipe()
     os.dup2(writing, 2)
@@ -81,7 +90,7 @@ def quiet_start() -> Iterator[None]:
 
 
 def _pass_on(reading: int, terminal: int) -> None:
-    """Ends when the last process that holds the pipe has ended."""
+    """Copy lines from the pipe to the terminal; ends when the last process that holds the pipe has ended."""
     with open(reading, "rb") as pipe, open(terminal, "wb", buffering=0) as out:
         dropped = False
         for line in pipe:

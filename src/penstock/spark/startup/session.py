@@ -1,4 +1,4 @@
-"""The Spark session: embedded and local when nothing else is said, else the cluster the job was submitted to (P2)."""
+"""The Spark session of a job: on an embedded local Spark by default, else on the cluster it was submitted to."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pkgutil import iter_modules
 
+from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -29,9 +30,12 @@ __all__ = ["get_session", "job_session"]
 
 
 def get_session(conf: Configuration, cores: int, warm: str = "") -> SparkSession:
-    """A session of the job's own, so that its settings touch no other; on the Spark that runs already, if one does.
+    """A session of the job's own, so that its settings touch no other job's.
 
-    `warm`: the module that workers of the job will need, which follows at once; they are started as soon as can be.
+    Uses the Spark that runs in this process, if one does, else starts one with `cores` tasks at a time. Settings on
+    which correctness rests are refused with other values, also those of a running Spark.
+
+    `warm` names the module that the workers of a job need which follows at once: they are started ahead of time.
     """
     given = given_settings(conf)
     forget_dead_jvm()
@@ -46,11 +50,11 @@ def get_session(conf: Configuration, cores: int, warm: str = "") -> SparkSession
 
 
 def job_session(plan: JobPlan, conf: Configuration, worker: str) -> SparkSession:
-    """The session of a job whose workers will need a module, with what its functions need."""
+    """The session in which a job runs, with the job's dependencies shipped; `worker`: the module its workers need."""
     spark = get_session(conf, plan.partitions, warm=worker)
     ship(spark, PythonDependencies.of(conf))
     if not frame_vertices(plan):
-        # no generated code: rows are whole chunks of ours, so few that compiling never pays back
+        # no generated code: a row is a whole chunk, and there are too few of them for compiling to pay back
         spark.conf.set("spark.sql.codegen.wholeStage", "false")
         spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     return spark
@@ -74,14 +78,14 @@ def _build(conf: Configuration, given: dict[str, str], cores: int, warm: str) ->
 
 
 def _started(settings: dict[str, str], jvm: Jvm | None, warm: str) -> SparkSession:
-    """A context, and beside it, while the session is made, Python workers that tasks will ask for."""
+    """The context and the session; meanwhile Python workers are started in the background, for the first tasks."""
     conf = SparkConf().setAll(list(settings.items()))
     if jvm is None:
         with launching(settings) if "spark.master" in settings else nullcontext():
             context = SparkContext.getOrCreate(conf)
     else:
         with jvm.address():
-            gateway = launch_gateway()  # type: ignore[no-untyped-call]
+            gateway = _connect()
         gateway.proc = jvm.process
         context = SparkContext(conf=conf, gateway=gateway)
     context.pythonExec = worker_python(str(context.master))
@@ -93,8 +97,12 @@ def _started(settings: dict[str, str], jvm: Jvm | None, warm: str) -> SparkSessi
     return builder.getOrCreate()
 
 
+_connect: Callable[[], JavaGateway] = launch_gateway
+"""Connects to the JVM whose address is in the environment."""
+
+
 def _created(start: Callable[[], SparkSession], where: str) -> SparkSession:
-    """Start Spark; what it cannot start with is most often a master, or a setting, that is not right (P9)."""
+    """Start Spark; if it fails, say what is most often the reason: a master or a setting that is not right."""
     try:
         return start()
     except Exception as error:
@@ -106,7 +114,10 @@ def _created(start: Callable[[], SparkSession], where: str) -> SparkSession:
 
 @contextmanager
 def _keeping_ctrl_c() -> Iterator[None]:
-    """PySpark installs a Ctrl-C handler that cancels all running jobs; ours are to stop between two batches (P8)."""
+    """Restore the program's Ctrl-C handler after the block.
+
+    PySpark installs one that cancels all running Spark jobs, but a job must stop between two batches.
+    """
     before = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -116,7 +127,10 @@ def _keeping_ctrl_c() -> Iterator[None]:
 
 
 def _no_local_checksums(session: SparkSession) -> None:
-    """On a local disk Hadoop's own checksum files cost a third of a batch; Spark's checksums take their place."""
+    """Switch off Hadoop's own checksum files on local disks, where they cost a third of a batch.
+
+    Spark's checksums of its checkpoint files take their place.
+    """
     jvm = session._jvm
     assert jvm is not None
     local = jvm.org.apache.hadoop.fs.FileSystem.getLocal(session._jsc.hadoopConfiguration())
@@ -125,9 +139,9 @@ def _no_local_checksums(session: SparkSession) -> None:
 
 
 def _no_lookup_of_sources(session: SparkSession) -> None:
-    """Spark starts three processes to find data sources among installed modules; if none is there, there is nothing.
+    """Tell Spark that no installed module brings a data source, if that is so.
 
-    They are those named `pyspark_…`; one look from here does as well.
+    Spark would start three processes to find out. Such modules are named `pyspark_…`, which can be seen from here.
     """
     if any(module.name.startswith("pyspark_") for module in iter_modules()):
         return

@@ -1,6 +1,6 @@
-"""Spark's settings: those that correctness rests on, those that we choose, and those that the program gives.
+"""Spark's settings: those that correctness rests on, Penstock's defaults, and those that the program gives.
 
-Imports nothing of PySpark: the JVM is started with them while PySpark is still being imported.
+Imports nothing of PySpark: the JVM is started with these settings while PySpark is still being imported.
 """
 
 from __future__ import annotations
@@ -53,31 +53,32 @@ _DEFAULTS = {
 
 
 def given_settings(conf: Configuration) -> dict[str, str]:
-    """What the program says of Spark; refused where it must not be said."""
+    """Spark's settings that the program gives. Raises ConfigurationError for values that `FORCED` excludes."""
     given = {k: v for k, v in conf.to_dict().items() if k.startswith("spark.")}
     refuse_forbidden(given)
     return given
 
 
 def all_settings(given: dict[str, str]) -> dict[str, str]:
-    """With our own choices where nothing is given."""
+    """The program's settings over Penstock's defaults, with those that are forced."""
     return {**_DEFAULTS, **given, **FORCED}
 
 
 def refuse_forbidden(given: dict[str, str]) -> None:
+    """Raise ConfigurationError if a setting on which correctness rests has another value."""
     for key, value in FORCED.items():
         if key in given and given[key].lower() != value.lower():
             raise ConfigurationError(f"{key} must be {value} (found {given[key]}): exactly-once results depend on it")
 
 
 def checked_master(given: dict[str, str], cores: int) -> str:
-    """This machine, at least two tasks at a time, unless something else is said.
+    """The master that the program gives; without one this machine, with at least two tasks at a time.
 
-    Of what is no master the launcher of the JVM would say so with a trace of its own.
+    Something that is not a master is refused here: the launcher of the JVM would print a trace of its own.
     """
     master = given.get(SPARK_MASTER.key, f"local[{max(2, cores)}]")
     if master != "yarn" and not master.startswith(("local", "spark://", "k8s://")):
         raise ConfigurationError(
-            f"{master!r} is no Spark master: give spark://HOST:PORT, yarn, k8s://HOST:PORT or local[CORES]"
+            f"{master!r} is not a Spark master: give spark://HOST:PORT, yarn, k8s://HOST:PORT or local[CORES]"
         )
     return master

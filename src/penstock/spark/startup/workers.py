@@ -38,7 +38,7 @@ def worker_python(master: str) -> str:
 
 
 def _quick_python() -> str:
-    """The script; this Python itself where Spark is another one than that which is installed, or no script can be."""
+    """The script; this Python itself if SPARK_HOME names another Spark, or if the script cannot be written."""
     home = pyspark_folder()
     if os.environ.get("SPARK_HOME", home) != home:
         return sys.executable
@@ -53,9 +53,10 @@ def _quick_python() -> str:
 
 
 def warm_workers(context: SparkContext, module: str) -> None:
-    """In the background, a small job on every core that imports a module: meanwhile the session and the plan are made.
+    """Start Python workers, one for each core, and let them import a module. Returns at once.
 
-    If it fails so will the job's own tasks, which say why.
+    Called when a context has been made: the workers start while the session and the plan are made. A failure is
+    ignored, since the job's own tasks will fail likewise and say why.
     """
 
     def run() -> None:
@@ -67,5 +68,5 @@ def warm_workers(context: SparkContext, module: str) -> None:
 
 
 def _import(module: str, _: Iterable[int]) -> None:
-    """In a worker."""
+    """Called in a worker."""
     import_module(module)

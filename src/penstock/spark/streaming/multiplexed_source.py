@@ -1,7 +1,7 @@
-"""The intake: one Spark source for the control rows and all of Penstock's own sources.
+"""The multiplexed source: the one Spark source through which a streaming job reads all of Penstock's own sources.
 
-It is always there, so that adding a source never changes what Spark's checkpoint knows; its offset
-names the position of every split of every source. Level 0 runs right in its readers.
+It is part of every job, so that adding a source never changes what Spark's checkpoint knows. Its offset names the
+position of every split of every source. It also brings the control rows. The chains of level 0 run in its readers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -34,7 +33,7 @@ from penstock.spark.frames import batch_id, frame_vertices, own_vertices
 from penstock.spark.pickled_plan import PickledPlan
 from penstock.spark.rows import SCHEMA, to_arrow
 from penstock.spark.streaming.control import ControlFile
-from penstock.spark.streaming.offsets import offset, split_positions
+from penstock.spark.streaming.offsets import Offset, Splits, offset, split_positions
 from penstock.spark.streaming.source_event_log import SourceEventLog
 
 __all__ = ["MultiplexedOptions", "multiplexed_source"]
@@ -44,7 +43,7 @@ _RETRY_MS = 100
 
 @dataclass(frozen=True, slots=True)
 class MultiplexedOptions:
-    """What the intake of one run needs to know."""
+    """What the multiplexed source of one run needs to know; travels to the planner and to the readers."""
 
     pickled: PickledPlan
     run_id: str
@@ -52,18 +51,18 @@ class MultiplexedOptions:
     limits: dict[str, int]
     savepoint: Savepoint | None = None
     checkpoint: str = ""
-    """Where the planner keeps what functions with state emit, until it is durable."""
+    """The checkpoint folder, where the planner logs what functions with state emit until that is durable."""
 
 
 def multiplexed_source(options: MultiplexedOptions) -> type[DataSource]:
-    """The data source class of one run; pickled by value, so that it carries its options."""
+    """The data source class of one run of the query. Spark pickles it by value, so it carries its options."""
 
     class MultiplexedSource(DataSource):
         given = options
 
         @classmethod
         def name(cls) -> str:
-            return f"penstock_intake_{cls.given.run_id}"
+            return f"penstock_sources_{cls.given.run_id}"
 
         def schema(self) -> StructType:
             return SCHEMA
@@ -76,10 +75,10 @@ def multiplexed_source(options: MultiplexedOptions) -> type[DataSource]:
 
 
 class _Part(InputPartition):
-    """A stretch of one split (none if `vertex` is None); the first of a batch brings the control rows too.
+    """What one task of a batch reads: a stretch of one split, from `start` to `end` (nothing if `vertex` is None).
 
-    In the first batch of a job that starts from a savepoint that one `restores` what belongs to subtasks, and others
-    bring a `file` of pages each.
+    The first part of a batch also brings the control rows. In the first batch of a job that starts from a savepoint,
+    it also `restores` what belongs to subtasks, and further parts bring one `file` of pages each.
     """
 
     def __init__(self, info: BatchInfo) -> None:
@@ -96,21 +95,26 @@ class _Part(InputPartition):
 
 
 class MultiplexedReader(DataSourceStreamReader):
-    """Plans batches on the driver, reads splits in workers."""
+    """Plans batches and reads splits, in different processes: Spark pickles it.
+
+    The planner is one process on the driver's machine, which lives as long as the query. It calls `latestOffset`,
+    `partitions` and `commit`. Workers call `read`.
+    """
 
     def __init__(self, options: MultiplexedOptions) -> None:
         self._options = options
         self._control = ControlFile(options.control_path)
         self._clock = SystemClock()
         self._started_ms = self._clock.now_ms()
-        self._base: dict[str, dict[str, Any]] | None = None
+        self._base: dict[str, Splits] | None = None
         self._announced = False
         self._retry_ms: dict[int, int] = {}
         self._live: LiveSplits | None = None
 
     # -- planning, on the driver ------------------------------------------------------------------
 
-    def initialOffset(self) -> dict[str, Any]:
+    def initialOffset(self) -> Offset:
+        """Called once in the life of a checkpoint: where its first batch starts, from a savepoint if there is one."""
         savepoint = self._options.savepoint
         if savepoint is None:
             return offset(0, {})
@@ -127,11 +131,12 @@ class MultiplexedReader(DataSourceStreamReader):
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadAllAvailable()
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
+        """Called whenever Spark could run a batch: where that batch ends. `start` itself means that none is wanted."""
         with errors_travel():
             return self._latest(start)
 
-    def _latest(self, start: dict[str, Any]) -> dict[str, Any]:
+    def _latest(self, start: Offset) -> Offset:
         control = self._control.read()
         if control.get("stop"):
             self.stop()
@@ -150,8 +155,8 @@ class MultiplexedReader(DataSourceStreamReader):
         self._announced = True
         return offset(start["tick"] + 1, sources)
 
-    def _drained(self, start: dict[str, Any]) -> dict[str, Any]:
-        """The last batch of a job that is to end: it reads nothing, but every source ends (F4)."""
+    def _drained(self, start: Offset) -> Offset:
+        """The end of the last batch of a job that is drained: the batch reads nothing, but every source ends in it."""
         self.stop()
         plan = self._options.pickled.load()
         sources = {
@@ -161,9 +166,10 @@ class MultiplexedReader(DataSourceStreamReader):
         return start if sources == start["sources"] else offset(start["tick"] + 1, sources)
 
     def _ticks(self, due_ms: int | None) -> bool:
-        """Whether a batch is wanted though no data came: the first one, and one for timers that are due (T11).
+        """Whether a batch is wanted even without data: the first batch of a run, and one for timers that are due.
 
-        A worker whose clock is behind finds nothing due yet, and is asked again a little later.
+        A worker whose clock is behind the driver's may find nothing due yet. Then the timer is still reported, and the
+        next batch for it is wanted only a little later.
         """
         now_ms = self._clock.now_ms()
         if self._announced and (due_ms is None or now_ms < max(due_ms, self._retry_ms.get(due_ms, 0))):
@@ -171,9 +177,10 @@ class MultiplexedReader(DataSourceStreamReader):
         self._retry_ms = {} if due_ms is None else {due_ms: now_ms + _RETRY_MS}
         return True
 
-    def _advance(self, vertex: Vertex, known: dict[str, Any], limit: int) -> dict[str, Any]:
+    def _advance(self, vertex: Vertex, known: dict[str, Splits], limit: int) -> Splits:
+        """How far a batch may read a source, at most `limit` records of each split."""
         if vertex.uid not in known and vertex.source.moving_start:
-            return split_positions(vertex, known)  # noted by the first batch, so that a replay of it finds the same
+            return split_positions(vertex, known)  # the first batch only notes it, so that a replay finds the same
         now = SourceClock(self._clock.now_ms(), self._started_ms)
         base = self._begun(vertex, known)
         live = self._running()
@@ -185,12 +192,12 @@ class MultiplexedReader(DataSourceStreamReader):
             ends[name] = start.to_json()
         return ends
 
-    def _begun(self, vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    def _begun(self, vertex: Vertex, known: dict[str, Splits]) -> Splits:
         """Where this run of the job began to read a source."""
         return (self._base or {}).get(vertex.uid) or split_positions(vertex, known)
 
     def _running(self) -> LiveSplits:
-        """The functions that run by themselves in this process; they are cancelled when Spark ends it."""
+        """The source functions that run by themselves in the planner; they are cancelled when Spark ends it."""
         if self._live is None:
             plan = self._options.pickled.load()
             self._live = LiveSplits(plan, self._clock, self._keeper(plan))
@@ -198,21 +205,22 @@ class MultiplexedReader(DataSourceStreamReader):
         return self._live
 
     def _keeper(self, plan: JobPlan) -> SourceEventLog | None:
-        """Made only if a function needs it: on some file systems it opens a connection."""
+        """The log of emitted events; opened only if a function needs it, since that may open a connection."""
         if not any(isinstance(v.source, FunctionSource) and v.source.replayable for v in own_vertices(plan)):
             return None
         return SourceEventLog.beside(self._options.checkpoint)
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+    def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
+        """Called for each batch, and again for one that is run again: what its tasks read."""
         with errors_travel():
             return self._parts(start, end)
 
-    def _parts(self, start: dict[str, Any], end: dict[str, Any]) -> list[_Part]:
+    def _parts(self, start: Offset, end: Offset) -> list[_Part]:
         plan = self._options.pickled.load()
         info = BatchInfo(self._options.run_id, -1, self._clock.now_ms())
         known, ends = start["sources"], end["sources"]
         restores = self._options.savepoint is not None and start["tick"] == 0
-        if restores:  # sources that had ended say so again
+        if restores:  # sources that had ended announce their end again: their receivers are new
             known = {uid: {n: {**p, "ended": False} for n, p in splits.items()} for uid, splits in known.items()}
         parts = [p for v in own_vertices(plan) for p in self._split_parts(v, known.get(v.uid, {}), ends, info)]
         parts = parts or [_Part(info)]
@@ -231,9 +239,8 @@ class MultiplexedReader(DataSourceStreamReader):
             part.file = number
             yield part
 
-    def _split_parts(
-        self, vertex: Vertex, known: dict[str, Any], ends: dict[str, Any], info: BatchInfo
-    ) -> Iterator[_Part]:
+    def _split_parts(self, vertex: Vertex, known: Splits, ends: dict[str, Splits], info: BatchInfo) -> Iterator[_Part]:
+        """A part for each split that moves in a batch."""
         for name, stop in ends[vertex.uid].items():
             begin = known.get(name)
             if begin == stop:
@@ -247,14 +254,15 @@ class MultiplexedReader(DataSourceStreamReader):
             part.lag = self._lag(vertex, part, known)
             yield part
 
-    def _lag(self, vertex: Vertex, part: _Part, known: dict[str, Any]) -> Lag:
+    def _lag(self, vertex: Vertex, part: _Part, known: dict[str, Splits]) -> Lag:
+        """How far the end of a part is behind what the source has."""
         now = SourceClock(self._clock.now_ms(), self._started_ms)
         base = Position.from_json(self._begun(vertex, known)[str(part.split)])
         lag: Lag = self._running().lag(vertex, part.split, part.end, base, now)
         return lag
 
-    def commit(self, end: dict[str, Any]) -> None:
-        """Let go of what is held for sources that cannot be read again."""
+    def commit(self, end: Offset) -> None:
+        """Called when a batch is durable: let go of what is held for sources that cannot be read again."""
         if self._live is None:
             return
         for vertex in own_vertices(self._options.pickled.load()):
@@ -262,13 +270,14 @@ class MultiplexedReader(DataSourceStreamReader):
                 self._live.release(vertex.vertex_id, int(name), Position.from_json(position))
 
     def stop(self) -> None:
-        """Cancel the functions that run here."""
+        """Cancel the source functions that run in the planner; called when the query stops and when it drains."""
         if self._live is not None:
             self._live.close()
 
     # -- reading, in workers ----------------------------------------------------------------------
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Called in a worker, once for each attempt at a task: the rows of a part, after the chain of its source."""
         assert isinstance(partition, _Part)
         with errors_travel():
             plan = self._options.pickled.load()
@@ -295,11 +304,11 @@ class MultiplexedReader(DataSourceStreamReader):
 
 
 def _when_terminated(stop: Callable[[], None]) -> None:
-    """Spark ends the planner with a signal; give running functions the chance to close what they opened."""
+    """Call `stop` when Spark ends the planner with a signal, so that source functions can close what they opened."""
     if threading.current_thread() is not threading.main_thread():
         return
 
-    def end(number: int, frame: Any) -> None:
+    def end(number: int, frame: object) -> None:
         stop()
         sys.exit(128 + number)
 
@@ -307,6 +316,6 @@ def _when_terminated(stop: Callable[[], None]) -> None:
 
 
 def _beginning(vertex: Vertex, part: _Part) -> Position:
-    """Where a split is read from in a job's first batch; it has not ended there, so that its end is announced."""
+    """Where a split is read from in a job's first batch. It counts as not ended there, so that its end is announced."""
     source = vertex.source
     return Position(part.end.at if source.moving_start else source.initial(part.split, vertex.parallelism).at)

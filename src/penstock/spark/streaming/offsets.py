@@ -1,4 +1,4 @@
-"""The intake's offset as it stands in Spark's log: positions, with a sum that tells a damaged one (F8)."""
+"""The offset of the multiplexed source as it stands in Spark's log: positions, with a checksum over them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from zlib import crc32
 
 from penstock.core.job import Vertex
 
-__all__ = ["intact", "offset", "split_positions"]
+__all__ = ["Offset", "Splits", "intact", "offset", "split_positions"]
+
+Splits = dict[str, dict[str, Any]]
+"""Where the splits of a source stand: a position as JSON for each, by the number of the split."""
+Offset = dict[str, Any]
+"""`tick` counts offsets; `sources` has the `Splits` of each source by its uid; `sum` is the checksum of the two."""
 
 
-def offset(tick: int, sources: dict[str, Any]) -> dict[str, Any]:
-    """The offset that names these positions.
+def offset(tick: int, sources: dict[str, Splits]) -> Offset:
+    """The offset that names these positions; made by the planner, and written by Spark into its log.
 
     >>> intact(offset(1, {"words": {"0": {"at": 5, "ended": False}}}))
     True
@@ -22,8 +27,8 @@ def offset(tick: int, sources: dict[str, Any]) -> dict[str, Any]:
     return {"tick": tick, "sources": sources, "sum": _sum(tick, sources)}
 
 
-def intact(found: Any) -> bool:
-    """Whether an offset read back is one that was written."""
+def intact(found: object) -> bool:
+    """Whether an offset that was read back from the log is whole: its checksum matches."""
     return (
         isinstance(found, dict)
         and found.keys() == {"tick", "sources", "sum"}
@@ -31,12 +36,12 @@ def intact(found: Any) -> bool:
     )
 
 
-def _sum(tick: Any, sources: Any) -> int:
+def _sum(tick: object, sources: object) -> int:
     return crc32(json.dumps([tick, sources], sort_keys=True).encode())
 
 
-def split_positions(vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Where each split of a source stands."""
+def split_positions(vertex: Vertex, known: dict[str, Splits]) -> Splits:
+    """Where each split of a source stands: as `known`, else at its beginning."""
     saved = known.get(vertex.uid, {})
     source = vertex.source
     return {

@@ -1,9 +1,8 @@
-"""A stage of the streaming host: one call of the processor per subtask and micro-batch."""
+"""A stage of the streaming host, as a stateful processor of Spark's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pandas as pd
 from pyspark.sql.streaming.stateful_processor import (
@@ -27,11 +26,11 @@ from penstock.spark.streaming.state_store import SparkStore, open_map_state
 __all__ = ["StageProcessor"]
 
 _KEPT: dict[tuple[str, int, int], StageTask] = {}
-"""Stage tasks that this worker process keeps between batches, by run, level and partition."""
+"""Stage tasks that this worker process keeps between batches, by run, level and partition: their pages stay decoded."""
 
 
 class StageProcessor(StatefulProcessor):
-    """Hands a partition's rows to its `StageTask`."""
+    """Hands the rows of a partition to its `StageTask`. Spark makes one in a worker for each task."""
 
     def __init__(self, pickled: PickledPlan, level: int, start: RunStart) -> None:
         self._pickled, self._level, self._start = pickled, level, start
@@ -39,11 +38,13 @@ class StageProcessor(StatefulProcessor):
         self._state: MapState | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
+        """Called by Spark before the rows of a task: the state of the partition."""
         self._state = open_map_state(handle)
 
     def handleInputRows(
-        self, key: Any, rows: Iterator[pd.DataFrame], timerValues: TimerValues
+        self, key: tuple[int], rows: Iterator[pd.DataFrame], timerValues: TimerValues
     ) -> Iterator[pd.DataFrame]:
+        """Called by Spark once for each partition and batch: a partition's rows have one label, which is the key."""
         assert self._state is not None
         with errors_travel():
             plan = self._pickled.load()
@@ -61,7 +62,7 @@ class StageProcessor(StatefulProcessor):
         return _KEPT[name]
 
     def close(self) -> None:
-        """Kept tasks live on; the worker process ends with them."""
+        """Called by Spark after the task. Stage tasks are kept for the next batch; they end with the worker process."""
 
 
 def _chunks(frames: Iterator[pd.DataFrame], partition: int) -> Iterator[ChunkRow]:

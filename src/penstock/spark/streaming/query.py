@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
@@ -13,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.core.checkpointed import checkpointed_function
 from penstock.core.job import JobPlan
 from penstock.runtime.operator_state import RunStart
-from penstock.savepoint.savepoint import Savepoint
+from penstock.savepoint.savepoint import Savepoint, UnionLists
 from penstock.spark.checkpoint.folder import Checkpoint
 from penstock.spark.checkpoint.state_reader import committed_union_lists
 from penstock.spark.frames import union_stream_frames
@@ -109,7 +108,7 @@ class JobQuery:
             .start()
         )
 
-    def union_lists(self) -> dict[tuple[bytes, str], list[Any]]:
+    def union_lists(self) -> UnionLists:
         """What union lists hold at the start of a run; read only if a function may have one."""
         plan, commits = self.plan, self.checkpoint.batches("commits")
         if not any(checkpointed_function(op.spec) for v in plan.vertices for op in v.operators):

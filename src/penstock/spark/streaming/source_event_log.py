@@ -1,8 +1,8 @@
-"""What source functions with state emitted in a batch that is not durable yet, kept beside the checkpoint.
+"""A log, beside the checkpoint, of what source functions with state emit in a batch that is not durable yet.
 
 Spark logs where a batch ends before the batch runs. A function with state may emit in another order when it is run
-again, and then never comes to that end. So the planner keeps the events before it names the end: a batch that is run
-again reads them, and the function goes on from the state that belongs to the end.
+again, and then never comes to that end. So the planner writes the events down before it names the end. A batch that is
+run again reads them from here, and the function goes on from the state that belongs to the end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 import posixpath
 import uuid
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -28,7 +28,7 @@ _SUM_BYTES = 16
 
 
 class SourceEventLog:
-    """Files in a checkpoint, on any file system that Arrow reaches. Used by the planner; removed by it, too.
+    """One file for each split and batch, on any file system that Arrow reaches. The planner writes and removes them.
 
     >>> import tempfile
     >>> events = SourceEventLog(tempfile.mkdtemp())
@@ -46,14 +46,17 @@ class SourceEventLog:
 
     @classmethod
     def beside(cls, checkpoint: str) -> SourceEventLog | None:
-        """None on a file system that Arrow does not reach: functions are run again there, as far as that goes."""
+        """The log of a checkpoint; None on a file system that Arrow does not reach, where functions are run again."""
         try:
             return cls(checkpoint)
         except (pa.ArrowException, OSError, ValueError):
             return None
 
     def keep(self, place: str, events: bytes) -> str:
-        """The file is whole before its name is told; a name is never used twice, not even by another driver."""
+        """Write the events of a batch and return the name of the file, which goes into the position of the split.
+
+        The file is whole before its name is known. A name is never used twice, not even by another driver.
+        """
         if not self._made:
             self._system.create_dir(self._folder, recursive=True)
             self._made = True
@@ -64,6 +67,7 @@ class SourceEventLog:
         return name
 
     def kept(self, name: str) -> bytes:
+        """The events of a file; DamagedCheckpointError if the file is missing or altered."""
         try:
             with self._system.open_input_stream(self._at(name)) as stream:
                 data = bytes(stream.read())
@@ -74,6 +78,7 @@ class SourceEventLog:
         return data[_SUM_BYTES:]
 
     def forget(self, name: str) -> None:
+        """Remove a file; called when the batch that named it is durable."""
         with contextlib.suppress(FileNotFoundError):
             self._system.delete_file(self._at(name))
 
@@ -88,9 +93,9 @@ class SourceEventLog:
 
 
 def sweep_event_log(checkpoint: Checkpoint) -> None:
-    """Remove what is left over; called by the owner of the checkpoint, before a run and when the job has ended.
+    """Remove files that no batch needs; called by the owner of the checkpoint before a run and when the job has ended.
 
-    A batch that is planned and not committed will be run again, so what it names stays.
+    A batch that is planned and not committed will be run again, so the files that it names stay.
     """
     root = checkpoint.root
     names = root.names(FOLDER)
@@ -103,7 +108,7 @@ def sweep_event_log(checkpoint: Checkpoint) -> None:
             root.delete(f"{FOLDER}/{name}")
 
 
-def _opened(location: str) -> tuple[Any, str]:
+def _opened(location: str) -> tuple[pafs.FileSystem, str]:
     if location.startswith("file:"):
         return pafs.LocalFileSystem(), "/" + location.removeprefix("file:").lstrip("/")
     if "://" not in location:

@@ -26,7 +26,7 @@ NAMES: dict[str, str] = {
     "time_window": "penstock.core.windows:_time_window",
     "count_window": "penstock.core.windows:_count_window",
     "reader": "penstock.runtime.shapes:reader",
-    "tuples_by_name": "penstock.runtime.alike:_tuples_by_name",
+    "tuples_by_name": "penstock.runtime.record_packing:_tuples_by_name",
     "list_key": "penstock.runtime.list_keys:_restored",
     "local_class": "penstock.runtime.local_classes:local_class",
     # how state is laid out

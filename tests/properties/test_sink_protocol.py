@@ -36,7 +36,7 @@ def steps(draw: st.DrawFn) -> list[tuple[int, bool, Death]]:
 
 
 def run(job: LocalJob, records: int, durable: bool, death: Death) -> None:
-    commit, calls = job.ledger._commit, iter(range(100))
+    commit, calls = job.commits._commit, iter(range(100))
 
     def dying(*given: Any, **more: Any) -> None:
         assert death is not None
@@ -48,7 +48,7 @@ def run(job: LocalJob, records: int, durable: bool, death: Death) -> None:
             raise DeadError
 
     if death is not None:
-        job.ledger._commit = dying  # type: ignore[method-assign]
+        job.commits._commit = dying  # type: ignore[method-assign]
     with suppress(DeadError):
         job.run_batch(records, commit=durable)
     if death is not None:

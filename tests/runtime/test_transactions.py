@@ -197,7 +197,7 @@ def test_records_are_sent_when_their_batch_is_durable() -> None:
     job.run([2])
     assert TARGET == [(["a", "b"], 1, 5), (["c"], 2, 5)]
     assert CALLS == ["create", ("open", True, "sink")]
-    job.ledger.close()
+    job.commits.close()
     assert CALLS[-1] == "close"
 
 

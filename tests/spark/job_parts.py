@@ -1,4 +1,4 @@
-"""Stand-ins for what the parts of a streaming job work with: a query, a clock, a checkpoint, a ledger. No Spark.
+"""Stand-ins for what a streaming job works with: a query, a clock, a checkpoint, a commit coordinator. No Spark.
 
 All of them write what happens to them into one list, so that a test can assert the order of events.
 """
@@ -13,7 +13,7 @@ from penstock.core.job import JobPlan, RuntimeSettings
 from penstock.jobs.client import JobStatus
 from penstock.jobs.restart import FixedDelay
 from penstock.runtime.admission import Admission
-from penstock.runtime.driver import BatchOutput
+from penstock.runtime.batch_output import BatchOutput
 from penstock.runtime.state.page import NO_TIMER
 from penstock.spark.client import JobRecord
 from penstock.spark.streaming.committer import BatchCommitter
@@ -103,7 +103,7 @@ class FakeOwner:
 
 
 @dataclass
-class FakeLedger:
+class FakeCommits:
     events: Events
     holding: bool = False
     failure: Exception | None = None
@@ -134,7 +134,7 @@ class FakeRequests:
     saved: bool = False
     ends: bool = False
 
-    def heed(self, batch: int, finished: bool, still: Callable[[], bool]) -> bool:
+    def handle_requests(self, batch: int, finished: bool, still: Callable[[], bool]) -> bool:
         if not (self.holds or self.drains) or (self.drains and not finished) or not still():
             return False
         self.events.append(f"request after batch {batch}")
@@ -167,13 +167,13 @@ class Parts:
     owner: FakeOwner = field(default_factory=FakeOwner)
 
     def __post_init__(self) -> None:
-        self.ledger = FakeLedger(self.events)
+        self.commits = FakeCommits(self.events)
         self.admission = Admission({}, 0)
         self.strategy = FixedDelay(3, 50)
         self.metrics = JobMetrics(self.admission.limits)
         self.committer = BatchCommitter(
             self.job,
-            self.ledger,  # type: ignore[arg-type]
+            self.commits,  # type: ignore[arg-type]
             FakeCheckpoint(self.events),
             self.owner,
             self.admission,

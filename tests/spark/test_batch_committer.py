@@ -92,7 +92,7 @@ def test_other_sources_let_the_last_batch_run() -> None:
     parts.job.stop.ask()
     parts.run_batch(0)
     assert not parts.job.run.cut
-    assert parts.ledger.holding
+    assert parts.commits.holding
 
 
 def test_the_earliest_timer_of_all_subtasks_is_told() -> None:
@@ -115,7 +115,7 @@ def test_a_commit_that_fails_is_not_counted() -> None:
     """F6: the batch is durable, so its committables come back out of state in the next run."""
     parts = Parts()
     parts.run_batch(0)
-    parts.ledger.failure = OSError("disk full")
+    parts.commits.failure = OSError("disk full")
     with pytest.raises(OSError, match="disk full"):
         parts.committer.release_durable(FakeQuery(progress=FakeProgress(0)))
     assert parts.metrics.batches == 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
 from penstock.core.config.base import base_configuration
+from penstock.core.config.options.job import HOST
 from penstock.core.types import TypeInformation
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def try_spark() -> str:
 
     clock = SystemClock()
     began_ms = clock.now_ms()
-    env = StreamExecutionEnvironment(base_configuration().set_string("penstock.host", "bounded")).set_parallelism(2)
+    env = StreamExecutionEnvironment(base_configuration().set(HOST, "bounded")).set_parallelism(2)
     squares = env.from_sequence(1, 3).key_by(lambda n: n % 2).map(lambda n: n * n).execute_and_collect()
     assert sorted(squares) == [1, 4, 9], "the job gave a wrong result"
     took_s = (clock.now_ms() - began_ms) / 1000

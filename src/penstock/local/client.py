@@ -56,7 +56,7 @@ class LocalClient(JobClient):
         return self._job.book.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
-        return {"subtasks": self._job.book.subtasks(), "lost_records": self._job.ledger.lost_records}
+        return {"subtasks": self._job.book.subtasks(), "lost_records": self._job.commits.lost_records}
 
     def _steps(self) -> Iterator[None]:
         if self._status is not JobStatus.RUNNING:

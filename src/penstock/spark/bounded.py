@@ -16,11 +16,12 @@ from penstock.core.job import JobPlan
 from penstock.core.source import Position
 from penstock.jobs.client import JobClient, JobStatus
 from penstock.jobs.job_thread import JobThread
+from penstock.runtime.batch_output import BatchOutput
 from penstock.runtime.chunk import BatchInfo, ChunkRow
-from penstock.runtime.driver import BatchOutput, Ledger
+from penstock.runtime.commit_coordinator import CommitCoordinator
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.memory import give_back
-from penstock.runtime.metrics_book import MetricsBook
+from penstock.runtime.metrics_aggregator import MetricsAggregator
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.source_task import read_split
 from penstock.runtime.spill import SpillStore
@@ -54,7 +55,7 @@ class BoundedJob(SparkJobClient):
         self._clock = SystemClock()
         super().__init__(JobRecord(plan.name, job_id or uuid.uuid4().hex, JobStatus.RUNNING, self._clock))
         self._results: dict[str, list[object]] = {}
-        self._book = MetricsBook()
+        self._book = MetricsAggregator()
         self._thread = JobThread(self._run, f"penstock-{self.job_id}")
 
     def _run(self) -> None:
@@ -64,10 +65,12 @@ class BoundedJob(SparkJobClient):
             self._spark.sparkContext.setJobGroup(record.job_id, record.name, interruptOnCancel=True)
             output = self._execute()
             output.batch_ms = self._clock.now_ms() - record.started_ms
-            ledger = Ledger(self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print, self._book)
-            ledger.hold(output)
-            ledger.release()
-            ledger.close()
+            commits = CommitCoordinator(
+                self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print, self._book
+            )
+            commits.hold(output)
+            commits.release()
+            commits.close()
             record.status = JobStatus.FINISHED
         except BaseException as error:
             if record.status is not JobStatus.CANCELED:
@@ -100,7 +103,9 @@ class BoundedJob(SparkJobClient):
         """While the one batch runs only its Spark tasks are known: (done, all)."""
         if self.status is not JobStatus.RUNNING:
             return {"subtasks": self._book.subtasks()}
-        tasks = sum(v.parallelism for v in own_vertices(self._plan)) + 1 + self._plan.stages * self._plan.partitions
+        tasks = (
+            sum(v.parallelism for v in own_vertices(self._plan)) + 1 + self._plan.stage_count * self._plan.partitions
+        )
         return {"subtasks": [], "tasks": (min(tasks, tasks_done(self._spark, self.job_id)), tasks)}
 
     def results(self, name: str) -> Iterator[Any]:
@@ -118,11 +123,11 @@ def tasks_done(spark: SparkSession, job_group: str) -> int:
 
 def line(spark: SparkSession, plan: JobPlan, pickled: PickledPlan, info: BatchInfo) -> DataFrame:
     """The line of stages as a batch DataFrame."""
-    splits = [(v.vertex_id, s) for v in own_vertices(plan) for s in range(v.parallelism)]
+    splits = [(v.vertex_id, s) for v in own_vertices(plan) for s in range(v.split_count)]
     tasks = len(splits) + 1
     frame = spark.range(0, tasks, 1, tasks).mapInArrow(_reader(pickled, splits, info), SCHEMA)
     frame = union_frames(frame, plan, pickled, info)
-    for level in range(1, plan.stages + 1):
+    for level in range(1, plan.stage_count + 1):
         shuffled = frame.repartition(plan.partitions, "label").sortWithinPartitions("label", "seq", "channel")
         frame = shuffled.mapInArrow(_stage(pickled, level), SCHEMA)
     return frame
@@ -144,7 +149,7 @@ def _reader(pickled: PickledPlan, splits: list[tuple[int, int]], info: BatchInfo
 
 def _split(plan: JobPlan, place: tuple[int, int], info: BatchInfo) -> Iterator[ChunkRow]:
     vertex, split = plan.vertex(place[0]), place[1]
-    start = vertex.source.initial(split, vertex.parallelism)
+    start = vertex.source.initial(split, vertex.split_count)
     return read_split(plan, vertex, split, Position(start.at), None, SystemClock(), info)
 
 

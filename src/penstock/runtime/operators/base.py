@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from penstock.core.job import ChainedOperator
-from penstock.runtime.codec import fix
-from penstock.runtime.context import Lane, TaskContext
+from penstock.runtime.codec import detach
+from penstock.runtime.context import TaskContext, WatermarkChannel
 from penstock.runtime.poison import boundary_of
 from penstock.runtime.state.page import NO_TIMER
 
@@ -53,7 +53,7 @@ class Fan:
 
     def emit(self, values: list[Any], timestamps: Timestamps) -> None:
         for output in self._outputs[:-1]:
-            output.emit(list(map(fix, values)) if self._copies else values, timestamps)
+            output.emit(list(map(detach, values)) if self._copies else values, timestamps)
         self._outputs[-1].emit(values, timestamps)
 
     def watermark(self, timestamp: int) -> None:
@@ -134,8 +134,8 @@ class Operator:
         for side in self.sides.values():
             side.status(idle)
 
-    def lane_ended(self, lane: Lane) -> None:
-        """Called on the head of a chain when all channels of a lane have ended."""
+    def watermark_channel_ended(self, channel: WatermarkChannel) -> None:
+        """Called on the head of a chain when all input channels of a watermark channel have ended."""
 
     def next_processing_ms(self) -> int:
         """When the operator wants to be called even if nothing comes (processing time); NO_TIMER if never."""

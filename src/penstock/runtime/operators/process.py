@@ -17,7 +17,7 @@ from penstock.core.rolling import RollingFunction
 from penstock.core.specs import BroadcastSpec, KeyedProcessSpec, ProcessSpec
 from penstock.core.stamped import Stamped
 from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
-from penstock.runtime.codec import IMMUTABLE, fix
+from penstock.runtime.codec import IMMUTABLE, detach
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, last_taken, not_iterable, user_failure
 from penstock.runtime.list_keys import shown
@@ -34,7 +34,7 @@ class Emitter(Operator):
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
         self._limit = task.settings.chunk_records
-        self._fix: Callable[[Any], Any] = _same if task.settings.object_reuse else fix
+        self._detach: Callable[[Any], Any] = _same if task.settings.object_reuse else detach
         self._values: list[Any] = []
         self._times: list[Any] = []
         self._side: dict[str, tuple[list[Any], list[Any]]] = {}
@@ -54,19 +54,19 @@ class Emitter(Operator):
         if type(record) is tuple and len(record) == 2 and type(record[0]) is OutputTag:
             self.output(record[0], record[1], timestamp)
             return
-        self._values.append(self._fix(record))
+        self._values.append(self._detach(record))
         self._times.append(timestamp)
 
     def output(self, tag: OutputTag, value: Any, timestamp: Any) -> None:
         """Send to a side output; dropped if nobody asked for that tag. Held back while a guarded call lasts."""
         if self.held is not None:
-            self.held.append((tag, self._fix(value)))
+            self.held.append((tag, self._detach(value)))
             return
         side = self.sides.get(tag.tag_id)
         if side is None:
             return
         values, times = self._side.setdefault(tag.tag_id, ([], []))
-        values.append(self._fix(value))
+        values.append(self._detach(value))
         times.append(timestamp)
         if len(values) >= self._limit:
             self._side[tag.tag_id] = ([], [])
@@ -306,7 +306,16 @@ class KeyedProcessOperator(KeyedOperator):
     def _process(self, method: str, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "a keyed operator got records without keys"
         if self._rolled is not None:
-            return self._roll(self._rolled, values, timestamps, keys)
+            self._roll(self._rolled, values, timestamps, keys)
+        else:
+            self._call_for_each(method, values, timestamps, keys)
+            self.flush()
+
+    def _call_for_each(self, method: str, values: list[Any], timestamps: Timestamps, keys: Sequence[Any]) -> None:
+        """Call a method of the function for each record, with its key made current, and gather what it yields.
+
+        This is the runtime's innermost loop, so what `take` does is written out for the commonest records.
+        """
         call, context, limit = getattr(self._function, method), self._context, self._limit
         backend, pages = self._backend, self._backend.pages(keys)
         out, times = self._values, self._times
@@ -352,7 +361,6 @@ class KeyedProcessOperator(KeyedOperator):
                         self.take_one(record, stamp)
         except Exception as error:
             raise self.failed(method, value, result, error) from error
-        self.flush()
 
     def _roll(self, state: PagedReducingState, values: list[Any], timestamps: Timestamps, keys: Sequence[Any]) -> None:
         """A rolling function: what a record makes of the state of its key is what comes out."""

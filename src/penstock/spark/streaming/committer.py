@@ -7,7 +7,8 @@ from typing import Protocol
 
 from penstock.jobs.restart import RestartStrategy
 from penstock.runtime.admission import Admission, read_by
-from penstock.runtime.driver import BatchOutput, Ledger
+from penstock.runtime.batch_output import BatchOutput
+from penstock.runtime.commit_coordinator import CommitCoordinator
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.state.page import NO_TIMER
 from penstock.spark.streaming.job_context import JobContext, RunningQuery
@@ -42,7 +43,7 @@ class BatchCommitter:
     def __init__(
         self,
         job: JobContext,
-        ledger: Ledger,
+        commits: CommitCoordinator,
         checkpoint: SealedCheckpoint,
         owner: Owner,
         admission: Admission,
@@ -53,7 +54,7 @@ class BatchCommitter:
     ) -> None:
         """`unending`: whether a source goes on although the planner plans no more batches, as a DataFrame does."""
         # configuration
-        self._job, self._ledger, self._checkpoint, self._owner = job, ledger, checkpoint, owner
+        self._job, self._commits, self._checkpoint, self._owner = job, commits, checkpoint, owner
         self._admission, self._strategy, self._metrics = admission, strategy, metrics
         self._publish_control, self._unending = publish_control, unending
         # of the job
@@ -70,7 +71,7 @@ class BatchCommitter:
         job = self._job
         begun_ms = job.clock.now_ms()
         with job.lock:
-            if self._ledger.holding:
+            if self._commits.holding:
                 self._release()
             job.run.cut = job.stop.asked and self._unending
         if job.run.cut:
@@ -81,7 +82,7 @@ class BatchCommitter:
         self._owner.check()  # a successor may have come meanwhile: Spark must not commit the batch
         with job.lock:
             self._held_batch = batch_id
-            self._ledger.hold(output)
+            self._commits.hold(output)
             job.run.finished = output.finished
             output.batch_ms = job.clock.now_ms() - begun_ms
             self._learn(output, output.batch_ms)
@@ -99,10 +100,10 @@ class BatchCommitter:
     def release_durable(self, query: RunningQuery) -> bool:
         """Release the batch that is held back if it is durable; True if nothing is held back then."""
         with self._job.lock:
-            if self._ledger.holding and self._durable(query):
+            if self._commits.holding and self._durable(query):
                 self._release()
                 self.time_batch(query)
-            return not self._ledger.holding
+            return not self._commits.holding
 
     def time_batch(self, query: RunningQuery) -> None:
         """Note how long the last batch took that Spark has reported on."""
@@ -114,11 +115,11 @@ class BatchCommitter:
         Nothing is lost if the batch was durable after all: the next run finds the committables in its state.
         """
         with self._job.lock:
-            if self._ledger.holding:
+            if self._commits.holding:
                 if query is not None and self._durable(query):
                     self._release()
                 else:
-                    self._ledger.drop()
+                    self._commits.drop()
 
     def _durable(self, query: RunningQuery) -> bool:
         """Whether this very query has committed the batch that is held back.
@@ -133,7 +134,7 @@ class BatchCommitter:
         run, clock = self._job.run, self._job.clock
         self._checkpoint.seal(self._held_batch)
         begun_ms = clock.now_ms()
-        self._ledger.release()
+        self._commits.release()
         self._release_ms = clock.now_ms() - begun_ms
         if run.released is None:
             self._checkpoint.forget_predecessors()

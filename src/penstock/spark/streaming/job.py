@@ -26,7 +26,8 @@ from penstock.jobs.job_thread import JobThread
 from penstock.jobs.restart import restart_strategy
 from penstock.jobs.savepoint_requests import SavepointRequest
 from penstock.runtime.admission import admission
-from penstock.runtime.driver import BatchOutput, Ledger
+from penstock.runtime.batch_output import BatchOutput
+from penstock.runtime.commit_coordinator import CommitCoordinator
 from penstock.runtime.operator_state import RunStart
 from penstock.spark.checkpoint.folder import Checkpoint
 from penstock.spark.checkpoint.integrity import check_state
@@ -91,14 +92,14 @@ class StreamingJob(SparkJobClient):
         super().__init__(JobRecord(plan.name, job_id, JobStatus.CREATED, clock))
         self._job = job = JobContext(plan, self._record, clock)
         self._collected = CollectedResults((s.name for s in plan.collected), job.lock)
-        self._ledger = Ledger(plan, self._collected.deliver, partial(print, flush=True))
+        self._commits = CommitCoordinator(plan, self._collected.deliver, partial(print, flush=True))
         self._metrics = JobMetrics(self._admission.limits)
-        self._coordinator = savepoint_coordinator(spark, self._checkpoint, plan, clock)
+        self._savepoints = savepoint_coordinator(spark, self._checkpoint, plan, clock)
         self._ownership = CheckpointOwnership(self._checkpoint, clock)
-        publish_control = ControlPublisher(job, control, self._coordinator, self._admission.limits).publish_control
+        publish_control = ControlPublisher(job, control, self._savepoints, self._admission.limits).publish_control
         self._committer = BatchCommitter(
             job,
-            self._ledger,
+            self._commits,
             self._checkpoint,
             self._ownership,
             self._admission,
@@ -108,7 +109,7 @@ class StreamingJob(SparkJobClient):
             unending=bool(frame_vertices(plan)),
         )
         runner = QueryRunner(
-            job, self._committer, self._coordinator, self._ownership, publish_control, self._start, self._explain
+            job, self._committer, self._savepoints, self._ownership, publish_control, self._start, self._explain
         )
         supervisor = Supervisor(job, runner, self._ownership, strategy, self._metrics, self._explain_end, self._finish)
         self._thread = JobThread(supervisor.supervise, f"penstock-{job_id}")
@@ -147,14 +148,14 @@ class StreamingJob(SparkJobClient):
         """Called by the supervisor when the job has ended, whatever its status. Readers and askers are told last."""
         self._record.end()
         with contextlib.suppress(Exception):
-            self._ledger.clean(self._job.clock)
-            self._ledger.close()
+            self._commits.clean(self._job.clock)
+            self._commits.close()
         with contextlib.suppress(Exception):
             self._ownership.check()
             sweep_event_log(self._checkpoint)
         self._collected.end()
         shutil.rmtree(self._scratch, ignore_errors=True)
-        self._coordinator.close()
+        self._savepoints.close()
 
     # -- the client ---------------------------------------------------------------------------------
 
@@ -189,16 +190,16 @@ class StreamingJob(SparkJobClient):
         if record.ended:
             raise SavepointError(f"The job '{record.name}' has ended ({record.status.name}): no savepoint is taken")
         path = f"{chosen.rstrip('/')}/savepoint-{record.job_id[:6]}-{uuid.uuid4().hex[:12]}"
-        future = self._coordinator.submit(SavepointRequest(path, stop, drain))
+        future = self._savepoints.submit(SavepointRequest(path, stop, drain))
         self._job.stop.woken.set()
         return CompletableFuture(future)
 
     def accumulators(self) -> dict[str, Any]:
-        return self._ledger.book.accumulators()
+        return self._commits.metrics.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
         with self._job.lock:
-            return self._metrics.snapshot(self._ledger.book.subtasks(), self._ledger.lost_records)
+            return self._metrics.snapshot(self._commits.metrics.subtasks(), self._commits.lost_records)
 
     def results(self, name: str) -> Iterator[Any]:
         yield from self._collected.read(name, self.stop)

@@ -23,7 +23,7 @@ from penstock.core.source import Lag, Position, SourceClock
 from penstock.core.source_function import FunctionSource
 from penstock.runtime.chunk import DRIVER, FINISHED, LOST, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps, loads
-from penstock.runtime.live import LiveSplits
+from penstock.runtime.source_function_runner import SourceFunctionRunners
 from penstock.runtime.source_task import read_split
 from penstock.runtime.stage import control_rows
 from penstock.savepoint.restore_rows import page_rows, subtask_rows
@@ -109,7 +109,7 @@ class MultiplexedReader(DataSourceStreamReader):
         self._base: dict[str, Splits] | None = None
         self._announced = False
         self._retry_ms: dict[int, int] = {}
-        self._live: LiveSplits | None = None
+        self._live: SourceFunctionRunners | None = None
 
     # -- planning, on the driver ------------------------------------------------------------------
 
@@ -196,11 +196,11 @@ class MultiplexedReader(DataSourceStreamReader):
         """Where this run of the job began to read a source."""
         return (self._base or {}).get(vertex.uid) or split_positions(vertex, known)
 
-    def _running(self) -> LiveSplits:
+    def _running(self) -> SourceFunctionRunners:
         """The source functions that run by themselves in the planner; they are cancelled when Spark ends it."""
         if self._live is None:
             plan = self._options.pickled.load()
-            self._live = LiveSplits(plan, self._clock, self._keeper(plan))
+            self._live = SourceFunctionRunners(plan, self._clock, self._keeper(plan))
             _when_terminated(self.stop)
         return self._live
 
@@ -318,4 +318,4 @@ def _when_terminated(stop: Callable[[], None]) -> None:
 def _beginning(vertex: Vertex, part: _Part) -> Position:
     """Where a split is read from in a job's first batch. It counts as not ended there, so that its end is announced."""
     source = vertex.source
-    return Position(part.end.at if source.moving_start else source.initial(part.split, vertex.parallelism).at)
+    return Position(part.end.at if source.moving_start else source.initial(part.split, vertex.split_count).at)

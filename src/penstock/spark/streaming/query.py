@@ -96,7 +96,7 @@ class JobQuery:
         sources: DataFrame = self.spark.readStream.format(source.name()).load()
         frame = union_stream_frames(sources, self.plan, self.pickled, run_id)
         self.spark.conf.set("spark.sql.shuffle.partitions", str(self.plan.partitions))
-        for level in range(1, self.plan.stages + 1):
+        for level in range(1, self.plan.stage_count + 1):
             frame = frame.groupBy("label").transformWithStateInPandas(
                 StageProcessor(self.pickled, level, start), SCHEMA, "append", "none"
             )
@@ -114,5 +114,5 @@ class JobQuery:
         if not any(checkpointed_function(op.spec) for v in plan.vertices for op in v.operators):
             return {}
         if commits:
-            return committed_union_lists(self.spark, self.checkpoint, plan.stages, commits[-1])
+            return committed_union_lists(self.spark, self.checkpoint, plan.stage_count, commits[-1])
         return self.savepoint.union_lists() if self.savepoint is not None else {}

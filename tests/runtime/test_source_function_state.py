@@ -25,7 +25,7 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
 )
 from penstock.datastream.state import ListStateDescriptor
-from penstock.runtime.live import LiveSplits
+from penstock.runtime.source_function_runner import SourceFunctionRunners
 from penstock.testing import LocalJob, collect, local_job
 from tests.effort import examples
 from tests.kill.shuffled import Shuffled
@@ -102,7 +102,7 @@ def test_batches_thrown_away_and_restarts_change_nothing(steps: list[str], buffe
             job.run_batch(1000, commit=step == "batch")
     job.run()
     assert job.results["out"] == list(range(40))
-    assert job.ledger.lost_records == 0
+    assert job.commits.lost_records == 0
 
 
 def test_each_subtask_of_a_parallel_function_has_its_own() -> None:
@@ -121,7 +121,7 @@ def planned(source: SourceFunction, split: int = 0) -> tuple[Any, Position, Posi
     """A vertex, and two positions through JSON between which a function that is gone has emitted something."""
     job = job_of(source)
     vertex = job.plan.sources[0]
-    lost = LiveSplits(job.plan, SystemClock())
+    lost = SourceFunctionRunners(job.plan, SystemClock())
     start = vertex.source.initial(split, 1)
     for _ in range(3):  # the batch in question is not the first one
         end = start
@@ -137,7 +137,7 @@ def test_a_batch_planned_before_is_emitted_again(locked: bool) -> None:
     """F1: the same records for it, and then those that follow; none twice."""
     plan, start, end = planned(Counting(10_000, locked))
     vertex = plan.sources[0]
-    again = LiveSplits(plan, SystemClock())
+    again = SourceFunctionRunners(plan, SystemClock())
     held = again.held(vertex, 0, start, end)
     assert held is not None
     assert held.lost == 0
@@ -158,7 +158,7 @@ def test_state_that_does_not_say_where_the_function_reads_is_refused() -> None:
     """P9, F8: never silently different."""
     plan, start, end = planned(Forgetful(50))
     with pytest.raises(SourceError, match=r"Source 'Source: Custom Source' .*is not what it was at the end .*lock"):
-        LiveSplits(plan, SystemClock()).held(plan.sources[0], 0, start, end)
+        SourceFunctionRunners(plan, SystemClock()).held(plan.sources[0], 0, start, end)
 
 
 class Broken(Counting):
@@ -218,13 +218,13 @@ def test_a_function_that_emits_in_any_order_recovers_from_its_state_alone(killed
     vertex = job.plan.sources[0]
     out: list[Any] = []
     start, kills = vertex.source.initial(0, 1), iter(killed)
-    live = LiveSplits(job.plan, SystemClock(), keeper)
+    live = SourceFunctionRunners(job.plan, SystemClock(), keeper)
     while not start.ended:
         end = live.advance(vertex, 0, start, start, 1000, NOW)
         planned_batch = live.held(vertex, 0, start, end)
         if next(kills, False):
             live.close()
-            live = LiveSplits(job.plan, SystemClock(), keeper)
+            live = SourceFunctionRunners(job.plan, SystemClock(), keeper)
             start, end = through_json(start), through_json(end)
             again = live.held(vertex, 0, start, end)
             assert again == planned_batch
@@ -257,7 +257,7 @@ def test_a_batch_that_an_older_version_planned_is_known_by_its_state_not_by_its_
         older.setattr(_create_row, "__module__", "penstock.core.row")
         older.setattr(_create_row, "__qualname__", "_create_row")
         plan, start, end = planned(CountingRows(40))
-    again = LiveSplits(plan, SystemClock())
+    again = SourceFunctionRunners(plan, SystemClock())
     held = again.held(plan.sources[0], 0, start, end)
     again.close()
     assert held is not None

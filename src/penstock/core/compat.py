@@ -74,7 +74,7 @@ NO_EFFECT: dict[str, str] = {
     "execution.checkpointing.incremental": "checkpoints are always incremental",
     "execution.checkpointing.max-concurrent-checkpoints": f"{_MICRO_BATCH}, and they run one after the other",
     "execution.checkpointing.min-pause": f"{_MICRO_BATCH}: it costs no time of its own",
-    "execution.checkpointing.mode": "AT_LEAST_ONCE is met by the exactly-once that every checkpoint gives (F1)",
+    "execution.checkpointing.mode": "AT_LEAST_ONCE is met by the exactly-once that every checkpoint gives",
     "execution.checkpointing.num-retained": "spark.sql.streaming.minBatchesToRetain says how many batches are kept",
     "execution.checkpointing.snapshot-compression": "the state store's files have a compression of their own",
     "execution.checkpointing.storage": "checkpoints are files: execution.checkpointing.dir says where",

@@ -94,6 +94,11 @@ def test_pictures_are_what_the_jobs_draw(name: str) -> None:
     assert (FOLDER / name).read_text(encoding="utf-8") == pictures()[name]
 
 
+def test_the_picture_of_the_architecture_is_shown_and_says_all_it_has_to_say() -> None:
+    assert "pictures/record.svg" in links(ROOT / "docs" / "architecture.md")
+    assert "…" not in (FOLDER / "pictures" / "record.svg").read_text(encoding="utf-8"), "a text is too long for its box"
+
+
 def test_every_page_is_in_the_site() -> None:
     listed = set(re.findall(r"^ +- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     assert {_name(page) for page in [*pages(), *reference_pages()]} <= listed

@@ -67,7 +67,7 @@ $(DOCS)/.ready: requirements-docs.lock scripts/ensure_venv.sh
 	@$(DOCS)/bin/python -m pip install --quiet -r requirements-docs.lock
 	@touch $@
 
-pictures: setup ## draw the guide's pictures anew
+pictures: setup ## draw the pictures of the guide and of the architecture anew
 	@$(PY) -m scripts.pictures
 
 setup: $(READY) ## the virtual environment only

@@ -311,7 +311,7 @@ def _no_effect() -> str:
     from penstock.core.compat import NO_EFFECT
 
     rows = [f"| {_names_of(setting)} | {reason} |" for setting, reason in sorted(NO_EFFECT.items())]
-    intro = "Accepted so that programs run unchanged; each warns once (P12)."
+    intro = "Accepted so that programs run unchanged; each warns once."
     return "\n".join(
         ("## Settings without effect", "", intro, "", "| Setting | Why it has none |\n|---|---|", *rows, "")
     )

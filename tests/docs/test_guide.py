@@ -94,6 +94,24 @@ def test_pictures_are_what_the_jobs_draw(name: str) -> None:
     assert (FOLDER / name).read_text(encoding="utf-8") == pictures()[name]
 
 
+def test_the_picture_of_the_architecture_is_shown_and_says_all_it_has_to_say() -> None:
+    assert "pictures/record.svg" in links(ROOT / "docs" / "architecture.md")
+    assert "…" not in (FOLDER / "pictures" / "record.svg").read_text(encoding="utf-8"), "a text is too long for its box"
+
+
 def test_every_page_is_in_the_site() -> None:
     listed = set(re.findall(r"^ +- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
     assert {_name(page) for page in [*pages(), *reference_pages()]} <= listed
+
+
+def _read_by_users() -> list[Path]:
+    """All pages but those on how Penstock works, and the reference, which is as the docstrings are."""
+    inside = {"architecture.md", "rules.md"}
+    docs = [page for page in (ROOT / "docs").glob("*.md") if page.name not in inside]
+    return [*pages(), *docs, ROOT / "README.md", ZH / "README.md", ROOT / "examples" / "README.md"]
+
+
+def test_users_are_not_shown_codes_of_rules() -> None:
+    code = re.compile(r"\([PGTSOWCFXU]\d{1,2}(?:, ?[PGTSOWCFXU]\d{1,2})*\)")
+    found = {page.name: code.findall(page.read_text(encoding="utf-8")) for page in _read_by_users()}
+    assert {name: codes for name, codes in found.items() if codes} == {}

@@ -159,7 +159,7 @@ GOOD = {
     "core/variables.py": "if TYPE_CHECKING:\n    from typing_extensions import TypeVar\nelse:\n    import typing",
     "runtime/timers.py": "from penstock.core.time import Time\nfrom ..core import errors",
     "api/environment.py": "def execute():\n    from penstock.launch import launch",
-    "cli/main.py": "import click\nimport penstock.api\nfrom penstock.core import errors\ndef run():\n    from penstock import launch",
+    "cli/main.py": "import click, penstock.api, penstock.core\ndef run():\n    from penstock import launch",
     "spark/host.py": "import pyspark\nfrom py4j import java_gateway\nfrom penstock.plan import stages",
     "connectors/files.py": "def write():\n    import pyarrow.parquet\n    import fastavro",
     "launch.py": "from penstock import api, plan, spark, testing",

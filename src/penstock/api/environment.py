@@ -64,7 +64,7 @@ class StreamExecutionEnvironment(Settings):
         self, collection: Iterable[T], type_info: TypeInformation[object] | None = None
     ) -> DataStream[T]: ...
     def from_collection(
-        self, collection: Iterable[Any], type_info: TypeInformation[object] | None = None
+        self, collection: Iterable[object], type_info: TypeInformation[object] | None = None
     ) -> DataStream[Any]:
         """A stream of the items of a collection (any iterable; taken now), in the form that `type_info` says."""
         if not isinstance(collection, Iterable):
@@ -126,7 +126,7 @@ class StreamExecutionEnvironment(Settings):
         function = SocketTextStreamFunction(hostname, port, delimiter, max_retry)
         return self.add_source(function, "Socket Stream")
 
-    def from_data_frame(self, data_frame: Any, source_name: str = "DataFrame") -> DataStream[Row]:
+    def from_data_frame(self, data_frame: object, source_name: str = "DataFrame") -> DataStream[Row]:
         """The rows of a Spark DataFrame, each a `Row` with the frame's column names.
 
         A batch DataFrame is a bounded source, a streaming one (`spark.readStream`) an unbounded one. All of it

@@ -27,7 +27,7 @@ __all__ = ["CoGroupedStreams", "JoinedStreams", "same_environment"]
 
 
 def same_environment(
-    where: str, first: DataStream[object], second: object, expected: type[DataStream[Any]] = DataStream
+    where: str, first: DataStream[object], second: object, expected: type[DataStream[object]] = DataStream
 ) -> None:
     """Refuse what is not a stream, or one of another program."""
     if not isinstance(second, expected):
@@ -117,7 +117,7 @@ class _JoinedWindows(_WithWindow[T, V, K, Win]):
         function: Callable[[T, V], R] | JoinFunction[T, V, R],
         output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
-    def apply(self, function: object, output_type: TypeInformation[object] | None = None) -> DataStream[Any]:
+    def apply(self, function: object, output_type: TypeInformation[object] | None = None) -> DataStream[object]:
         """Call the function for every pair of a key and window; a callable is taken as a `JoinFunction`."""
         call = join_call("apply() of a join", function, (JoinFunction, FlatJoinFunction))
         several = isinstance(function, FlatJoinFunction)
@@ -286,7 +286,7 @@ class _Sides(WindowFunction[TaggedUnion, object, object, object]):
 class _Pairs(_Sides):
     """A join function on windows of tagged records: called for every pair."""
 
-    def __init__(self, function: object, call: Callable[[Any, Any], Any], several: bool) -> None:
+    def __init__(self, function: object, call: Callable[[Any, Any], object], several: bool) -> None:
         super().__init__(function, call)
         self._several = several
 

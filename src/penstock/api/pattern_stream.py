@@ -146,7 +146,7 @@ class PatternStream(Generic[T]):
         *,
         output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
-    def flat_select(self, *arguments: Any, output_type: TypeInformation[object] | None = None) -> DataStream[Any]:
+    def flat_select(self, *arguments: object, output_type: TypeInformation[object] | None = None) -> DataStream[Any]:
         """Any number of records for every match, with the same arguments as `select`."""
         return self._selected("flat_select", arguments, output_type)
 

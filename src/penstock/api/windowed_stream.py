@@ -108,7 +108,7 @@ class _Windowed(Generic[T, Win]):
         reduce_function: Callable[[T, T], T] | ReduceFunction[T],
         window_function: Function | None,
         output_type: TypeInformation[object] | None,
-    ) -> DataStream[Any]:
+    ) -> DataStream[object]:
         as_call("reduce", reduce_function)
         return self._add(reduce_function, self._function(window_function, "reduce()"), output_type)
 
@@ -117,7 +117,7 @@ class _Windowed(Generic[T, Win]):
         aggregate_function: AggregateFunction[T, ACC, V],
         window_function: Function | None,
         output_type: TypeInformation[object] | None,
-    ) -> DataStream[Any]:
+    ) -> DataStream[object]:
         instance_of(aggregate_function, AggregateFunction, "aggregate()")
         return self._add(aggregate_function, self._function(window_function, "aggregate()"), output_type)
 

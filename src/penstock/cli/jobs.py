@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -120,7 +119,7 @@ def checkpoint_of(wanted: str) -> str:
     return found.checkpoint
 
 
-def ask(job: RunningJob, action: str, timeout_s: float, **arguments: Any) -> dict[str, Any]:
+def ask(job: RunningJob, action: str, timeout_s: float, **arguments: object) -> dict[str, object]:
     """Ask a running job for something and wait; ends the command if it refuses or is silent.
 
     A job that ended meanwhile without an answer answers `{}`.

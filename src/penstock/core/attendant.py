@@ -39,7 +39,7 @@ _LOOK_MS = 250
 _LAST_MS = 5_000
 
 
-def _cancel(client: JobClient, _: dict[str, Any]) -> dict[str, Any]:
+def _cancel(client: JobClient, _: dict[str, object]) -> dict[str, object]:
     """Answered at once: the job may still be starting, or be in a long batch."""
     _LOG.warning("Another process asks to cancel the job: it ends between two batches.")
     client.ask_to_stop()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence, Sized
+from typing import Any, TypeVar
 
 from penstock.core.errors import RecordError
 from penstock.core.row import Row
@@ -12,8 +12,10 @@ from penstock.core.types import TypeInformation
 
 __all__ = ["conform"]
 
+Fields = TypeVar("Fields", bound=Sized)
 
-def conform(info: TypeInformation, value: Any, wrap: bool = False) -> Any:
+
+def conform(info: TypeInformation, value: object, wrap: bool = False) -> Any:
     """`value` in the form that a stream of type `info` carries; refused if it cannot have it.
 
     `wrap`: as in PyFlink's `from_collection` a whole number that is too long keeps its last bits, and one where a
@@ -27,7 +29,7 @@ def conform(info: TypeInformation, value: Any, wrap: bool = False) -> Any:
     return value if value is None or rule is None else rule(info, value, wrap)
 
 
-def _row(info: TypeInformation, value: Any, wrap: bool) -> Row:
+def _row(info: TypeInformation, value: object, wrap: bool) -> Row:
     names = info.field_names
     values = [conform(t, v, wrap) for t, v in zip(info.params, _fields(info, value), strict=True)]
     row = Row(*values)
@@ -37,7 +39,7 @@ def _row(info: TypeInformation, value: Any, wrap: bool) -> Row:
     return row
 
 
-def _fields(info: TypeInformation, value: Any) -> Sequence[Any]:
+def _fields(info: TypeInformation, value: object) -> Sequence[object]:
     """The values of a row's fields, in order: by name where they have names, else by position."""
     if isinstance(value, dict):
         return [value.get(name) for name in info.field_names]
@@ -50,19 +52,19 @@ def _fields(info: TypeInformation, value: Any) -> Sequence[Any]:
     raise _refused(info, value, "give a Row, tuple, list, dict or object with these fields")
 
 
-def _tuple(info: TypeInformation, value: Any, wrap: bool) -> tuple[Any, ...]:
+def _tuple(info: TypeInformation, value: object, wrap: bool) -> tuple[object, ...]:
     if not isinstance(value, (tuple, list, Row)):
         raise _refused(info, value, "give a tuple")
     return tuple(conform(t, v, wrap) for t, v in zip(info.params, _counted(info, value), strict=True))
 
 
-def _counted(info: TypeInformation, value: Any) -> Sequence[Any]:
+def _counted(info: TypeInformation, value: Fields) -> Fields:
     if len(value) != len(info.params):
         raise _refused(info, value, f"it has {len(value)} fields, the type {len(info.params)}")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
-def _list(info: TypeInformation, value: Any, wrap: bool) -> Any:
+def _list(info: TypeInformation, value: object, wrap: bool) -> object:
     (element,) = info.params
     if isinstance(value, (bytes, bytearray)) and element.name == "BYTE":
         return bytes(value)
@@ -71,7 +73,7 @@ def _list(info: TypeInformation, value: Any, wrap: bool) -> Any:
     return [conform(element, v, wrap) for v in value]
 
 
-def _map(info: TypeInformation, value: Any, wrap: bool) -> dict[Any, Any]:
+def _map(info: TypeInformation, value: object, wrap: bool) -> dict[object, object]:
     key, item = info.params
     if not isinstance(value, Mapping):
         raise _refused(info, value, "give a dict")
@@ -85,7 +87,7 @@ def _double(info: TypeInformation, value: Any, wrap: bool) -> float:
         raise _refused(info, value, "give a number") from None
 
 
-def _float(info: TypeInformation, value: Any, wrap: bool) -> float:
+def _float(info: TypeInformation, value: object, wrap: bool) -> float:
     """Single precision, as in a column of that type."""
     try:
         single: float = struct.unpack("<f", struct.pack("<f", _double(info, value, wrap)))[0]
@@ -98,7 +100,7 @@ def _whole(bits: int) -> Callable[[TypeInformation, Any, bool], int]:
     """A number of so many bits. What PyFlink wraps must fit in 64 itself."""
     limit, widest = 1 << (bits - 1), 1 << 63
 
-    def check(info: TypeInformation, value: Any, wrap: bool) -> int:
+    def check(info: TypeInformation, value: object, wrap: bool) -> int:
         index = getattr(value, "__index__", None)
         if index is None or isinstance(value, bool):
             raise _refused(info, value, "give a whole number")
@@ -111,7 +113,7 @@ def _whole(bits: int) -> Callable[[TypeInformation, Any, bool], int]:
     return check
 
 
-def _text(info: TypeInformation, value: Any, wrap: bool) -> str:
+def _text(info: TypeInformation, value: object, wrap: bool) -> str:
     if wrap and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
@@ -119,7 +121,7 @@ def _text(info: TypeInformation, value: Any, wrap: bool) -> str:
     return value
 
 
-def _refused(info: TypeInformation, value: Any, hint: str) -> RecordError:
+def _refused(info: TypeInformation, value: object, hint: str) -> RecordError:
     return RecordError(f"{value!r:.200} ({type(value).__name__}) is no {info}: {hint}")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from penstock.core.compat import accept
 from penstock.core.config import Configuration
@@ -93,7 +92,7 @@ class ExecutionConfig:
     def has_auto_generated_uids_enabled(self) -> bool:
         return self._said.get_boolean(AUTO_UIDS, True)
 
-    def set_global_job_parameters(self, global_job_parameters_dict: Mapping[str, Any]) -> ExecutionConfig:
+    def set_global_job_parameters(self, global_job_parameters_dict: Mapping[str, object]) -> ExecutionConfig:
         """What functions get from `RuntimeContext.get_job_parameter`."""
         texts = {str(k): v if isinstance(v, str) else str(v) for k, v in global_job_parameters_dict.items()}
         self._conf.set_string(JOB_PARAMETERS, json.dumps(texts))

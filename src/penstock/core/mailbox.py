@@ -47,7 +47,7 @@ class Mailbox:
         for path in self.folder.glob("*.json"):
             path.unlink(missing_ok=True)
 
-    def ask(self, action: str, **arguments: Any) -> Request:
+    def ask(self, action: str, **arguments: object) -> Request:
         """Put a request in; the job takes it within a moment."""
         request = Request(action, arguments)
         self._write(f"request-{request.request_id}", {"action": action, "arguments": arguments})

@@ -36,13 +36,13 @@ class Row:
     _values: list[Any]
     _row_kind: RowKind
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         if args and kwargs:
             raise ValueError("Can not use both args and kwargs to create Row")
         _set(self, list(kwargs) if kwargs else None, list(kwargs.values()) if kwargs else list(args))
 
     @staticmethod
-    def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
+    def of_kind(row_kind: RowKind, *args: object, **kwargs: object) -> Row:
         row = Row(*args, **kwargs)
         row.set_row_kind(row_kind)
         return row
@@ -72,7 +72,7 @@ class Row:
             raise ValueError(f"Field names {unknown} not exist in {self._fields}.")
         return [self._values[self._fields.index(name)] for name in names]
 
-    def __call__(self, *args: Any) -> Row:
+    def __call__(self, *args: object) -> Row:
         if len(args) > len(self._values):
             raise ValueError(f"Can not create Row with fields {self}, expected {len(self)} values")
         return _create_row(self._values, args, self._row_kind)
@@ -80,7 +80,7 @@ class Row:
     def __getitem__(self, item: int | slice | str) -> Any:
         return self._values[self._index(item)]
 
-    def __setitem__(self, item: int | slice | str, value: Any) -> None:
+    def __setitem__(self, item: int | slice | str, value: object) -> None:
         self._values[self._index(item)] = value
 
     def _index(self, item: int | slice | str) -> Any:
@@ -95,7 +95,7 @@ class Row:
             raise AttributeError(item)
         return self._values[self._fields.index(item)]
 
-    def __setattr__(self, key: str, value: Any) -> None:
+    def __setattr__(self, key: str, value: object) -> None:
         raise AttributeError(key)
 
     def __contains__(self, item: object) -> bool:
@@ -119,7 +119,7 @@ class Row:
     def __hash__(self) -> int:
         return hash(self._canonical())
 
-    def _canonical(self) -> tuple[Any, ...]:
+    def _canonical(self) -> tuple[object, ...]:
         """Values in an order that equal rows share."""
         if self._fields is None:
             return tuple(self._values)
@@ -134,7 +134,7 @@ class Row:
         return f"Row({', '.join(f'{k}={v!r}' for k, v in zip(self._fields, self._values, strict=False))})"
 
 
-def _set(row: Row, fields: list[str] | None, values: list[Any]) -> None:
+def _set(row: Row, fields: list[str] | None, values: list[object]) -> None:
     _put_fields(row, fields)
     _put_values(row, values)
     _put_kind(row, RowKind.INSERT)
@@ -143,14 +143,14 @@ def _set(row: Row, fields: list[str] | None, values: list[Any]) -> None:
 _put_fields, _put_values, _put_kind = (Row.__dict__[name].__set__ for name in ("_fields", "_values", "_row_kind"))
 
 
-def _create_row(fields: Sequence[str] | None, values: Sequence[Any], kind: RowKind) -> Row:
+def _create_row(fields: Sequence[str] | None, values: Sequence[object], kind: RowKind) -> Row:
     row = row_of(None if fields is None else list(fields), values)
     if kind is not RowKind.INSERT:
         row.set_row_kind(kind)
     return row
 
 
-def row_of(fields: list[str] | None, values: Iterable[Any]) -> Row:
+def row_of(fields: list[str] | None, values: Iterable[object]) -> Row:
     """A row, twice as fast as through its constructor. Names are never changed in place, and may be shared."""
     row = Row.__new__(Row)
     _put_fields(row, fields)
@@ -179,7 +179,7 @@ def copy_row(row: Row) -> Row:
     return copied
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Row):
         return value.as_dict(True)
     if isinstance(value, list):

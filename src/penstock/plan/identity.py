@@ -98,11 +98,11 @@ class _Reading:
 # -- functions and classes in what an operator is made of -----------------------------------------
 
 
-def _found(value: Any) -> _Tokens:
+def _found(value: object) -> _Tokens:
     return tuple(_walk(value, _DEPTH, {}))
 
 
-def _walk(value: Any, depth: int, seen: dict[int, Any]) -> Iterator[str]:
+def _walk(value: object, depth: int, seen: dict[int, object]) -> Iterator[str]:
     """Names of functions and classes, with their code if it is the user's; data is passed over."""
     if depth < 0 or id(value) in seen or isinstance(value, (str, bytes, int, float, complex, ModuleType, type(None))):
         return
@@ -128,7 +128,7 @@ def _walk(value: Any, depth: int, seen: dict[int, Any]) -> Iterator[str]:
             yield from deeper(_attributes(value))
 
 
-def _walk_all(values: Iterable[Any], depth: int, seen: dict[int, Any]) -> Iterator[str]:
+def _walk_all(values: Iterable[object], depth: int, seen: dict[int, object]) -> Iterator[str]:
     for value in values:
         yield from _walk(value, depth, seen)
 
@@ -140,28 +140,28 @@ def _is_filled(cell: Any) -> bool:
         return False
 
 
-def _identity(value: Any) -> Iterator[str]:
+def _identity(value: object) -> Iterator[str]:
     """What a source says that tells it from others of its class."""
     said = getattr(value, "identity", None)
     if _is_ours(type(value)) and callable(said):
         yield f"is {said()}"
 
 
-def _attributes(value: Any) -> list[Any]:
+def _attributes(value: object) -> list[object]:
     if is_dataclass(value):
         return [getattr(value, field.name, None) for field in fields(value)]
     return [found for _, found in sorted(getattr(value, "__dict__", {}).items())]
 
 
-def _token(name: str, owner: Any, code: Callable[[Any], Iterator[str]]) -> str:
+def _token(name: str, owner: object, code: Callable[[Any], Iterator[str]]) -> str:
     return f"{name}\t{_digest(code(owner))}" if _is_users(owner) else name
 
 
-def _is_ours(owner: Any) -> bool:
+def _is_ours(owner: object) -> bool:
     return str(getattr(owner, "__module__", "")).startswith("penstock.")
 
 
-def _is_users(owner: Any) -> bool:
+def _is_users(owner: object) -> bool:
     """Whether something belongs to the program, not to Python, Penstock or a library that is installed."""
     if _is_ours(owner):
         return False
@@ -205,7 +205,7 @@ def _code(code: CodeType, doc: str | None = None) -> Iterator[str]:
             yield _constant(constant)
 
 
-def _constant(value: Any) -> str:
+def _constant(value: object) -> str:
     """As text that is the same in every process: the order of a set is not."""
     if isinstance(value, frozenset):
         return f"{{{', '.join(sorted(map(_constant, value)))}}}"

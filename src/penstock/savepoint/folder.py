@@ -6,7 +6,7 @@ import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from penstock.core.errors import SavepointError
 from penstock.runtime.operator_state import gather_union
@@ -78,7 +78,7 @@ class Savepoint:
         for file in self.metadata.files:
             yield from self.folder.read_blobs(file, kinds)
 
-    def union_lists(self) -> dict[tuple[bytes, str], list[Any]]:
+    def union_lists(self) -> dict[tuple[bytes, str], list[object]]:
         """The union lists of operator state, all subtasks' together."""
         return gather_union((blob.key, blob.value) for blob in self.blobs({"list"}))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from penstock.core.clock import SystemClock
 from penstock.core.errors import JobNotFoundError, SavepointError
@@ -76,7 +75,7 @@ def ask(
     return str(answer.get("path", ""))
 
 
-def _answer(folder: Folder, name: str) -> dict[str, Any]:
+def _answer(folder: Folder, name: str) -> dict[str, object]:
     try:
         return unsealed(folder.read_bytes(name))[0]
     except ValueError as error:
@@ -90,7 +89,7 @@ def _wait(
     waits_ms: tuple[int, int | None],
     otherwise: str,
     final: bool = False,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     unseen_ms, limit_ms = waits_ms
     began_ms = seen_ms = clock.now_ms()
     while True:

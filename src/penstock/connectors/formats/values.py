@@ -15,7 +15,7 @@ __all__ = ["field_names", "field_values", "plain", "row_maker"]
 _SCALARS = frozenset({type(None), bool, int, float, str, bytes})
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Rows, named tuples and dataclasses, however deep inside, as dicts; rows without names and tuples as lists.
 
     >>> plain((1, Row(a=Row(1, 2)), [Row(b=3)]))
@@ -31,19 +31,20 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _by_name(value: Any) -> Mapping[Any, Any] | None:
+def _by_name(value: object) -> Mapping[Any, object] | None:
     if isinstance(value, Mapping):
         return value
     if isinstance(value, Row):
         return None if value._fields is None else value.as_dict()
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return value._asdict()  # type: ignore[no-any-return]
+        named: dict[str, object] = value._asdict()
+        return named
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     return None
 
 
-def field_names(value: Any, form: str) -> list[str]:
+def field_names(value: object, form: str) -> list[str]:
     """The names of a record's fields, or f0, f1, … if it has none."""
     named = _by_name(value)
     if named is not None:
@@ -53,7 +54,7 @@ def field_names(value: Any, form: str) -> list[str]:
     raise _no_fields(value, form)
 
 
-def field_values(value: Any, names: Sequence[str], form: str) -> list[Any]:
+def field_values(value: object, names: Sequence[str], form: str) -> list[Any]:
     """The record's fields in the order of `names`; nothing of it may be dropped in silence.
 
     >>> field_values({"b": 2}, ["a", "b"], "CSV")
@@ -71,7 +72,7 @@ def field_values(value: Any, names: Sequence[str], form: str) -> list[Any]:
     return list(value)
 
 
-def _no_fields(value: Any, form: str) -> RecordError:
+def _no_fields(value: object, form: str) -> RecordError:
     return RecordError(
         f"the record {value!r:.200} cannot be written as {form}: it must have fields (tuple, Row, dataclass, dict)"
     )

@@ -14,15 +14,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from penstock.common import Time, Types
-from penstock.datastream import (
-    DataStream,
-    KeyedProcessFunction,
-    ProcessWindowFunction,
-    RuntimeContext,
-    SourceFunction,
-    StreamExecutionEnvironment,
-)
-from penstock.datastream.functions import SourceContext
+from penstock.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
+from penstock.datastream.functions import ProcessWindowFunction, RuntimeContext, SourceContext, SourceFunction
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import TimeWindow, TumblingProcessingTimeWindows
 

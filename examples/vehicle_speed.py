@@ -20,6 +20,7 @@ from penstock.datastream.window import TimeWindow, TumblingEventTimeWindows
 SECOND_MS, LATENESS_MS = 1_000, 30_000
 UNIT_DELAY, PHONE_DELAY = Duration.of_seconds(30), Duration.of_minutes(9)
 PER_SECOND = TumblingEventTimeWindows.of(Time.seconds(1))
+SecondContext = ProcessWindowFunction.Context[TimeWindow]
 REPRODUCIBLE = Configuration().set_boolean("penstock.watermark.per-record", True)  # which reading is too late
 
 
@@ -65,20 +66,16 @@ def _arriving(readings: list[Reading], delay_ms: int, random: Random) -> list[Re
 
 
 class Averaged(ProcessWindowFunction[Reading, Average, str, TimeWindow]):
-    def process(
-        self, key: str, context: ProcessWindowFunction.Context[TimeWindow], elements: Iterable[Reading]
-    ) -> Iterator[Average]:
+    def process(self, key: str, context: SecondContext, elements: Iterable[Reading]) -> Iterator[Average]:
         speeds = [reading.kmh for reading in elements]
-        average = round(sum(speeds) / len(speeds), 2)
-        yield Average(key, context.window().start // SECOND_MS, average, len(speeds))
+        yield Average(key, context.window().start // SECOND_MS, round(sum(speeds) / len(speeds), 2), len(speeds))
 
 
 def averages(readings: DataStream[Reading], delay: Duration) -> DataStream[Average]:
     """The average of every second, sent again when a late reading changes it."""
     event_time = WatermarkStrategy[Reading].for_bounded_out_of_orderness(delay)
-    event_time = event_time.with_timestamp_assigner(lambda reading, _: reading.at_ms)
-    timed = readings.assign_timestamps_and_watermarks(event_time).set_parallelism(1)
-    by_vehicle = timed.key_by(lambda reading: reading.vehicle)
+    timed = readings.assign_timestamps_and_watermarks(event_time.with_timestamp_assigner(lambda r, _: r.at_ms))
+    by_vehicle = timed.set_parallelism(1).key_by(lambda reading: reading.vehicle)
     return by_vehicle.window(PER_SECOND).allowed_lateness(LATENESS_MS).process(Averaged())
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 from penstock.api.data_stream import DataStream
 from penstock.core.async_function import NO_RETRY_STRATEGY, AsyncFunction, AsyncRetryStrategy, NoRetryStrategy
@@ -30,7 +29,7 @@ class AsyncDataStream:
         async_function: AsyncFunction[T, R],
         timeout: Span,
         capacity: int = 100,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]:
         """Results leave as calls end; a call that fails is not repeated."""
         return _wait(data_stream, async_function, timeout, capacity, False, NO_RETRY_STRATEGY)._typed(output_type)
@@ -42,7 +41,7 @@ class AsyncDataStream:
         timeout: Span,
         async_retry_strategy: AsyncRetryStrategy,
         capacity: int = 100,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]:
         """Results leave as calls end; a call that fails is repeated as the strategy says."""
         return _wait(data_stream, async_function, timeout, capacity, False, async_retry_strategy)._typed(output_type)
@@ -53,7 +52,7 @@ class AsyncDataStream:
         async_function: AsyncFunction[T, R],
         timeout: Span,
         capacity: int = 100,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]:
         """Results leave in the order of their records; a call that fails is not repeated."""
         return _wait(data_stream, async_function, timeout, capacity, True, NO_RETRY_STRATEGY)._typed(output_type)
@@ -65,7 +64,7 @@ class AsyncDataStream:
         timeout: Span,
         async_retry_strategy: AsyncRetryStrategy,
         capacity: int = 100,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]:
         """Results leave in the order of their records; a call that fails is repeated as the strategy says."""
         return _wait(data_stream, async_function, timeout, capacity, True, async_retry_strategy)._typed(output_type)

@@ -75,21 +75,21 @@ class ConnectedStreams(Generic[T, V]):
         self,
         key_selector1: Callable[[T], K] | KeySelector[T, K],
         key_selector2: Callable[[V], K] | KeySelector[V, K],
-        key_type: TypeInformation[Any] | None = None,
+        key_type: TypeInformation[object] | None = None,
     ) -> ConnectedStreams[T, V]:
         """Key both streams; equal keys of either meet in the same subtask."""
         return ConnectedStreams(
             self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type)
         )
 
-    def map(self, func: CoMapFunction[T, V, R], output_type: TypeInformation[Any] | None = None) -> DataStream[R]:
+    def map(self, func: CoMapFunction[T, V, R], output_type: TypeInformation[object] | None = None) -> DataStream[R]:
         """One record in, one out."""
         if not isinstance(func, CoMapFunction):
             raise TypeError(f"map() on connected streams takes a CoMapFunction, got {described(func)}")
         return self._process("Co-Map", CoTransform(func))._typed(output_type)
 
     def flat_map(
-        self, func: CoFlatMapFunction[T, V, R], output_type: TypeInformation[Any] | None = None
+        self, func: CoFlatMapFunction[T, V, R], output_type: TypeInformation[object] | None = None
     ) -> DataStream[R]:
         """One record in, any number out."""
         if not isinstance(func, CoFlatMapFunction):
@@ -99,7 +99,7 @@ class ConnectedStreams(Generic[T, V]):
     def process(
         self,
         func: CoProcessFunction[T, V, R] | KeyedCoProcessFunction[Any, T, V, R],
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]:
         """See the records of both, with timestamp and clocks; keyed, with state and timers."""
         wanted: type[Function] = KeyedCoProcessFunction if self._is_keyed_stream() else CoProcessFunction
@@ -154,7 +154,7 @@ class BroadcastConnectedStream(Generic[T, V]):
     def process(
         self,
         func: BroadcastProcessFunction[T, V, R] | KeyedBroadcastProcessFunction[Any, T, V, R],
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]:
         """Apply what is broadcast to the records of the other stream."""
         keyed = isinstance(self.non_broadcast_stream, KeyedStream)

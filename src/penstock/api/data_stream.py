@@ -90,13 +90,13 @@ class DataStream(OperatorSettings, Generic[T_co]):
         """The environment that the stream belongs to."""
         return self._env
 
-    def get_type(self) -> TypeInformation[Any]:
+    def get_type(self) -> TypeInformation[object]:
         """The hint its records were given; without one, pickled Python objects."""
         read = self._inputs[0]
         known = read.source.output_type if read.tag is None else read.source.side_types.get(read.tag)
         return Types.PICKLED_BYTE_ARRAY() if known is None else known
 
-    def _typed(self, type_info: TypeInformation[Any] | None) -> Self:
+    def _typed(self, type_info: TypeInformation[object] | None) -> Self:
         self._inputs[0].source.output_type = type_info
         return self
 
@@ -122,7 +122,7 @@ class DataStream(OperatorSettings, Generic[T_co]):
     # -- operators --------------------------------------------------------------------------------
 
     def map(
-        self, func: Callable[[T_co], R] | MapFunction[T_co, R], output_type: TypeInformation[Any] | None = None
+        self, func: Callable[[T_co], R] | MapFunction[T_co, R], output_type: TypeInformation[object] | None = None
     ) -> DataStream[R]:
         """One record in, one out."""
         return self._transform("map", "Map", func)._typed(output_type)
@@ -130,7 +130,7 @@ class DataStream(OperatorSettings, Generic[T_co]):
     def flat_map(
         self,
         func: Callable[[T_co], Iterable[R] | None] | FlatMapFunction[T_co, R],
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]:
         """One record in, any number out."""
         return self._transform("flat_map", "FlatMap", func)._typed(output_type)
@@ -142,7 +142,9 @@ class DataStream(OperatorSettings, Generic[T_co]):
     def _transform(self, operation: str, name: str, func: object) -> DataStream[Any]:
         return self._add(name, transform_spec(operation, func))
 
-    def process(self, func: ProcessFunction[T_co, R], output_type: TypeInformation[Any] | None = None) -> DataStream[R]:
+    def process(
+        self, func: ProcessFunction[T_co, R], output_type: TypeInformation[object] | None = None
+    ) -> DataStream[R]:
         """See each record with its timestamp and the clocks."""
         if isinstance(func, KeyedProcessFunction):
             raise ProgramError(
@@ -156,7 +158,7 @@ class DataStream(OperatorSettings, Generic[T_co]):
         return self._add("Timestamps/Watermarks", TimestampsSpec(strategy))._typed(self.get_type())
 
     def key_by(
-        self, key_selector: Callable[[T_co], K] | KeySelector[T_co, K], key_type: TypeInformation[Any] | None = None
+        self, key_selector: Callable[[T_co], K] | KeySelector[T_co, K], key_type: TypeInformation[object] | None = None
     ) -> KeyedStream[T_co, K]:
         """Partition by key: all records of a key go to the same subtask."""
         from penstock.api.keyed_stream import KeyedStream
@@ -318,7 +320,7 @@ class DataStream(OperatorSettings, Generic[T_co]):
         self._add_sink("Collect", CollectSpec(name, False))
         return self._env._collect(name, job_execution_name, limit)
 
-    def to_data_frame(self, schema: TypeInformation[Any] | None = None) -> Any:
+    def to_data_frame(self, schema: TypeInformation[object] | None = None) -> Any:
         """Run the program and give this stream's records as a Spark DataFrame. The input must be bounded.
 
         Columns come from `schema` (a row or tuple type; another type gives the one column `f0`), else from the

@@ -62,10 +62,10 @@ class StreamExecutionEnvironment(Settings):
     def from_collection(self, collection: Iterable[object], type_info: RowTypeInfo) -> DataStream[Row]: ...
     @overload
     def from_collection(
-        self, collection: Iterable[T], type_info: TypeInformation[Any] | None = None
+        self, collection: Iterable[T], type_info: TypeInformation[object] | None = None
     ) -> DataStream[T]: ...
     def from_collection(
-        self, collection: Iterable[Any], type_info: TypeInformation[Any] | None = None
+        self, collection: Iterable[object], type_info: TypeInformation[object] | None = None
     ) -> DataStream[Any]:
         """A stream of the items of a collection (any iterable; taken now), in the form that `type_info` says."""
         if not isinstance(collection, Iterable):
@@ -82,7 +82,7 @@ class StreamExecutionEnvironment(Settings):
         source: Source[T],
         watermark_strategy: WatermarkStrategy[Any],
         source_name: str,
-        type_info: TypeInformation[Any] | None = None,
+        type_info: TypeInformation[object] | None = None,
     ) -> DataStream[T]:
         """A stream read from a source, with its event time."""
         if not isinstance(source, Source):
@@ -95,7 +95,7 @@ class StreamExecutionEnvironment(Settings):
         return self._add_source(FileSource.for_record_stream_format(lines, path).build(), "Source: Text File")
 
     def create_input(
-        self, input_format: InputFormat[T], type_info: TypeInformation[Any] | None = None
+        self, input_format: InputFormat[T], type_info: TypeInformation[object] | None = None
     ) -> DataStream[T]:
         """A stream of the records that an input format reads."""
         if not isinstance(input_format, InputFormat):
@@ -107,7 +107,7 @@ class StreamExecutionEnvironment(Settings):
         self,
         source_func: SourceFunction[T],
         source_name: str = "Custom Source",
-        type_info: TypeInformation[Any] | None = None,
+        type_info: TypeInformation[object] | None = None,
     ) -> DataStream[T]:
         """A stream of what a function emits by itself. It cannot rewind: at-most-once."""
         if not isinstance(source_func, SourceFunction):
@@ -127,7 +127,7 @@ class StreamExecutionEnvironment(Settings):
         function = SocketTextStreamFunction(hostname, port, delimiter, max_retry)
         return self.add_source(function, "Socket Stream")
 
-    def from_data_frame(self, data_frame: Any, source_name: str = "DataFrame") -> DataStream[Row]:
+    def from_data_frame(self, data_frame: object, source_name: str = "DataFrame") -> DataStream[Row]:
         """The rows of a Spark DataFrame, each a `Row` with the frame's column names.
 
         A batch DataFrame is a bounded source, a streaming one (`spark.readStream`) an unbounded one. All of it
@@ -150,7 +150,7 @@ class StreamExecutionEnvironment(Settings):
         source: Source[T],
         name: str,
         strategy: WatermarkStrategy[T] | None = None,
-        declared: TypeInformation[Any] | None = None,
+        declared: TypeInformation[object] | None = None,
     ) -> DataStream[T]:
         transformation = self._add_transformation(name, SourceSpec(source, strategy, declared), ())
         stream: DataStream[T] = DataStream(self, (TransformationInput(transformation),))

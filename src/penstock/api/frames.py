@@ -29,12 +29,12 @@ class _AsRow(MapFunction):
     def __init__(self, row_type: TypeInformation, single: bool) -> None:
         self._type, self._single = row_type, single
 
-    def map(self, value: Any) -> Row:
+    def map(self, value: object) -> Row:
         row: Row = coerce(self._type, (value,) if self._single else value)
         return row
 
 
-def data_frame_of(stream: DataStream[Any], schema: TypeInformation | None, alone: bool = False) -> Any:
+def data_frame_of(stream: DataStream[object], schema: TypeInformation | None, alone: bool = False) -> Any:
     """Run the program and give this stream's records as a DataFrame.
 
     `alone`: run nothing but what the stream is made of; the rest of the program stays to be run.
@@ -61,7 +61,7 @@ def _temporary_folder(env: StreamExecutionEnvironment) -> str:
     return folder
 
 
-def _to_parquet(stream: DataStream[Any], schema: TypeInformation | None, folder: str) -> TypeInformation | None:
+def _to_parquet(stream: DataStream[object], schema: TypeInformation | None, folder: str) -> TypeInformation | None:
     row_type = schema
     if schema is not None:
         single = schema.name not in ("ROW", "TUPLE")

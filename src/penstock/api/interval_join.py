@@ -135,7 +135,7 @@ class IntervalJoined(Generic[T, V]):
         return IntervalJoined(self._left, self._right, replace(self._settings, **changes))
 
     def process(
-        self, process_join_function: ProcessJoinFunction[T, V, R], output_type: TypeInformation[Any] | None = None
+        self, process_join_function: ProcessJoinFunction[T, V, R], output_type: TypeInformation[object] | None = None
     ) -> DataStream[R]:
         """Call the function for every pair. Results carry the larger timestamp of the two.
 

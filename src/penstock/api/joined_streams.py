@@ -27,7 +27,7 @@ __all__ = ["CoGroupedStreams", "JoinedStreams", "same_environment"]
 
 
 def same_environment(
-    where: str, first: DataStream[object], second: object, expected: type[DataStream[Any]] = DataStream
+    where: str, first: DataStream[object], second: object, expected: type[DataStream[object]] = DataStream
 ) -> None:
     """Refuse what is not a stream, or one of another program."""
     if not isinstance(second, expected):
@@ -99,7 +99,7 @@ class _WithWindow(Generic[T, V, K, Win]):
         self,
         name: str,
         function: WindowFunction[TaggedUnion, Any, object, object],
-        output_type: TypeInformation[Any] | None,
+        output_type: TypeInformation[object] | None,
     ) -> DataStream[Any]:
         return self._windowed.apply(function, output_type).name(name)
 
@@ -109,15 +109,15 @@ class _JoinedWindows(_WithWindow[T, V, K, Win]):
 
     @overload
     def apply(
-        self, function: FlatJoinFunction[T, V, R], output_type: TypeInformation[Any] | None = None
+        self, function: FlatJoinFunction[T, V, R], output_type: TypeInformation[object] | None = None
     ) -> DataStream[R]: ...
     @overload
     def apply(
         self,
         function: Callable[[T, V], R] | JoinFunction[T, V, R],
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
-    def apply(self, function: object, output_type: TypeInformation[Any] | None = None) -> DataStream[Any]:
+    def apply(self, function: object, output_type: TypeInformation[object] | None = None) -> DataStream[object]:
         """Call the function for every pair of a key and window; a callable is taken as a `JoinFunction`."""
         call = join_call("apply() of a join", function, (JoinFunction, FlatJoinFunction))
         several = isinstance(function, FlatJoinFunction)
@@ -130,7 +130,7 @@ class _CoGroupedWindows(_WithWindow[T, V, K, Win]):
     def apply(
         self,
         function: Callable[[list[T], list[V]], Iterable[R] | None] | CoGroupFunction[T, V, R],
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]:
         """Call the function for every key and window in which either side has a record."""
         call = join_call("apply() of a co-group", function, (CoGroupFunction,))
@@ -149,7 +149,7 @@ class _JoinWhere(_Where[T, V, K]):
     """The key of the first stream is known."""
 
     def equal_to(
-        self, key_selector: Callable[[V], K] | KeySelector[V, K], key_type: TypeInformation[Any] | None = None
+        self, key_selector: Callable[[V], K] | KeySelector[V, K], key_type: TypeInformation[object] | None = None
     ) -> _JoinEqualTo[T, V, K]:
         """The key of a record of the second stream."""
         return _JoinEqualTo(self._pair, self._selector, as_call("key_by", key_selector))
@@ -167,7 +167,7 @@ class _CoGroupWhere(_Where[T, V, K]):
     """The key of the first stream is known."""
 
     def equal_to(
-        self, key_selector: Callable[[V], K] | KeySelector[V, K], key_type: TypeInformation[Any] | None = None
+        self, key_selector: Callable[[V], K] | KeySelector[V, K], key_type: TypeInformation[object] | None = None
     ) -> _CoGroupEqualTo[T, V, K]:
         """The key of a record of the second stream."""
         return _CoGroupEqualTo(self._pair, self._selector, as_call("key_by", key_selector))
@@ -194,7 +194,7 @@ class JoinedStreams(_Pair[T, V]):
     _operation = "join"
 
     def where(
-        self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: TypeInformation[Any] | None = None
+        self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: TypeInformation[object] | None = None
     ) -> _JoinWhere[T, V, K]:
         """The key of a record of the first stream."""
         return _JoinWhere(self, as_call("key_by", key_selector))
@@ -218,7 +218,7 @@ class CoGroupedStreams(_Pair[T, V]):
     _operation = "co_group"
 
     def where(
-        self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: TypeInformation[Any] | None = None
+        self, key_selector: Callable[[T], K] | KeySelector[T, K], key_type: TypeInformation[object] | None = None
     ) -> _CoGroupWhere[T, V, K]:
         """The key of a record of the first stream."""
         return _CoGroupWhere(self, as_call("key_by", key_selector))
@@ -286,7 +286,7 @@ class _Sides(WindowFunction[TaggedUnion, object, object, object]):
 class _Pairs(_Sides):
     """A join function on windows of tagged records: called for every pair."""
 
-    def __init__(self, function: object, call: Callable[[Any, Any], Any], several: bool) -> None:
+    def __init__(self, function: object, call: Callable[[Any, Any], object], several: bool) -> None:
         super().__init__(function, call)
         self._several = several
 

@@ -56,7 +56,7 @@ class KeyedStream(Subscriptable, DataStream[T_co], Generic[T_co, K_co]):
 
     # A keyed stream is a stream, as in PyFlink, but takes other functions and collects other records.
     def process(  # type: ignore[override]
-        self, func: KeyedProcessFunction[K_co, T_co, R], output_type: TypeInformation[Any] | None = None
+        self, func: KeyedProcessFunction[K_co, T_co, R], output_type: TypeInformation[object] | None = None
     ) -> DataStream[R]:
         """See each record with its key's state and timers."""
         function = instance_of(func, KeyedProcessFunction, "process() on a keyed stream")

@@ -94,7 +94,7 @@ class PatternStream(Generic[T]):
         return PatternStream(self._input, replace(self._spec, **changes))
 
     def process(
-        self, pattern_process_function: PatternProcessFunction[T, R], output_type: TypeInformation[Any] | None = None
+        self, pattern_process_function: PatternProcessFunction[T, R], output_type: TypeInformation[object] | None = None
     ) -> DataStream[R]:
         """See every match with its context, and with a `TimedOutPartialMatchHandler` those that ran out of time."""
         if not isinstance(pattern_process_function, PatternProcessFunction):
@@ -108,7 +108,7 @@ class PatternStream(Generic[T]):
         function: Callable[[_Match[T]], R] | PatternSelectFunction[T, R],
         /,
         *,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
     @overload
     def select(
@@ -118,9 +118,9 @@ class PatternStream(Generic[T]):
         function: Callable[[_Match[T]], R] | PatternSelectFunction[T, R],
         /,
         *,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
-    def select(self, *arguments: Any, output_type: TypeInformation[Any] | None = None) -> DataStream[Any]:
+    def select(self, *arguments: Any, output_type: TypeInformation[object] | None = None) -> DataStream[Any]:
         """One record for every match: `select(function)`.
 
         `select(tag, timeout_function, function)` also makes a record of every partial match that ran out of time and
@@ -134,7 +134,7 @@ class PatternStream(Generic[T]):
         function: Callable[[_Match[T]], Iterable[R] | None] | PatternFlatSelectFunction[T, R],
         /,
         *,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
     @overload
     def flat_select(
@@ -144,13 +144,15 @@ class PatternStream(Generic[T]):
         function: Callable[[_Match[T]], Iterable[R] | None] | PatternFlatSelectFunction[T, R],
         /,
         *,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
-    def flat_select(self, *arguments: Any, output_type: TypeInformation[Any] | None = None) -> DataStream[Any]:
+    def flat_select(self, *arguments: object, output_type: TypeInformation[object] | None = None) -> DataStream[Any]:
         """Any number of records for every match, with the same arguments as `select`."""
         return self._selected("flat_select", arguments, output_type)
 
-    def _selected(self, what: str, given: tuple[Any, ...], output_type: TypeInformation[Any] | None) -> DataStream[Any]:
+    def _selected(
+        self, what: str, given: tuple[Any, ...], output_type: TypeInformation[object] | None
+    ) -> DataStream[Any]:
         if len(given) not in (1, 3):
             raise TypeError(
                 f"{what}() takes (function) or (tag, timeout_function, function), got {len(given)} arguments"
@@ -164,7 +166,9 @@ class PatternStream(Generic[T]):
         timeout = _method(given[1], timeout_type, "timeout", what)
         return self._add(_SelectTimeout(flat, given[1:], select, _tag(given[0], f"{what}()"), timeout), output_type)
 
-    def _add(self, function: PatternProcessFunction[T, R], output_type: TypeInformation[Any] | None) -> DataStream[R]:
+    def _add(
+        self, function: PatternProcessFunction[T, R], output_type: TypeInformation[object] | None
+    ) -> DataStream[R]:
         spec = replace(self._spec, function=function)
         if isinstance(self._input, KeyedStream):
             return self._input._add("PatternMatch", spec)._typed(output_type)

@@ -52,7 +52,7 @@ class RegularJoin(Generic[T, V]):
     def inner(
         self,
         join_function: Callable[[T, V], R] | JoinFunction[T, V, R],
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]:
         """One result for each pair, as soon as both are there. Nothing is ever taken back."""
         return self._join("Inner Join", join_function, output_type, left=False)
@@ -60,7 +60,7 @@ class RegularJoin(Generic[T, V]):
     def left(
         self,
         join_function: Callable[[T, V | None], R] | JoinFunction[T, V | None, R],
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[tuple[RowKind, R]]:
         """A changelog of `(RowKind, result)`: INSERT adds a result, DELETE takes an equal one back.
 
@@ -70,7 +70,9 @@ class RegularJoin(Generic[T, V]):
         """
         return self._join("Left Join", join_function, output_type, left=True)
 
-    def _join(self, name: str, given: object, output_type: TypeInformation[Any] | None, left: bool) -> DataStream[Any]:
+    def _join(
+        self, name: str, given: object, output_type: TypeInformation[object] | None, left: bool
+    ) -> DataStream[Any]:
         call = join_call(f"{'left' if left else 'inner'}() of a regular join", given, (JoinFunction,))
         function = (_Left if left else _Inner)(given, call, self._ttl)
         joined = ConnectedStreams(self._left, self._right).process(function)

@@ -154,10 +154,10 @@ class StreamTableEnvironment:
         there = next((name for name in self._views if name.lower() == view_path.lower()), None)
         if there is not None:
             raise ProgramError(f"create_temporary_view(): there is a view {there!r} already: drop it first")
-        stream = isinstance(table_or_data_stream, DataStream)
-        self._views[view_path] = (
-            self.from_data_stream(table_or_data_stream, schema) if stream else table_or_data_stream  # type: ignore[arg-type,assignment]
-        )
+        if isinstance(table_or_data_stream, DataStream):
+            self._views[view_path] = self.from_data_stream(table_or_data_stream, schema)
+        else:
+            self._views[view_path] = table_or_data_stream
 
     def drop_temporary_view(self, view_path: str) -> bool:
         """Forget a name; whether there was one. Case does not matter, as in queries."""

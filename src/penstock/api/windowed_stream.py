@@ -61,7 +61,7 @@ class _Windowed(Generic[T, Win]):
         """The environment that the stream belongs to."""
         return self._keyed.get_execution_environment()
 
-    def get_input_type(self) -> TypeInformation[Any]:
+    def get_input_type(self) -> TypeInformation[object]:
         """The type hint of the records in the windows."""
         return self._keyed.get_type()
 
@@ -107,8 +107,8 @@ class _Windowed(Generic[T, Win]):
         self,
         reduce_function: Callable[[T, T], T] | ReduceFunction[T],
         window_function: Function | None,
-        output_type: TypeInformation[Any] | None,
-    ) -> DataStream[Any]:
+        output_type: TypeInformation[object] | None,
+    ) -> DataStream[object]:
         as_call("reduce", reduce_function)
         return self._add(reduce_function, self._function(window_function, "reduce()"), output_type)
 
@@ -116,17 +116,17 @@ class _Windowed(Generic[T, Win]):
         self,
         aggregate_function: AggregateFunction[T, ACC, V],
         window_function: Function | None,
-        output_type: TypeInformation[Any] | None,
-    ) -> DataStream[Any]:
+        output_type: TypeInformation[object] | None,
+    ) -> DataStream[object]:
         instance_of(aggregate_function, AggregateFunction, "aggregate()")
         return self._add(aggregate_function, self._function(window_function, "aggregate()"), output_type)
 
-    def _applied(self, window_function: Function, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
+    def _applied(self, window_function: Function, output_type: TypeInformation[object] | None) -> DataStream[Any]:
         if not isinstance(window_function, self._apply_type):
             raise TypeError(f"apply() takes a {self._apply_type.__name__}, got {described(window_function)}")
         return self._add(None, self._function(window_function, "apply()"), output_type)
 
-    def _processed(self, process_function: Function, output_type: TypeInformation[Any] | None) -> DataStream[Any]:
+    def _processed(self, process_function: Function, output_type: TypeInformation[object] | None) -> DataStream[Any]:
         if not isinstance(process_function, self._process_type):
             raise TypeError(f"process() takes a {self._process_type.__name__}, got {described(process_function)}")
         return self._add(None, self._function(process_function, "process()"), output_type)
@@ -149,7 +149,7 @@ class _Windowed(Generic[T, Win]):
         self,
         combine: Callable[[T, T], T] | Function | None,
         function: _OnWindows | None,
-        output_type: TypeInformation[Any] | None,
+        output_type: TypeInformation[object] | None,
     ) -> DataStream[Any]:
         name = type(self._spec.assigner).__name__
         stream = self._keyed._add(name, replace(self._spec, combine=combine, function=function))._typed(output_type)
@@ -167,20 +167,20 @@ class WindowedStream(_Windowed[T, Win], Generic[T, K, Win]):
         self,
         reduce_function: Callable[[T, T], T] | ReduceFunction[T],
         window_function: None = None,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[T]: ...
     @overload
     def reduce(
         self,
         reduce_function: Callable[[T, T], T] | ReduceFunction[T],
         window_function: WindowFunction[T, R, K, Win] | ProcessWindowFunction[T, R, K, Win],
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
     def reduce(
         self,
         reduce_function: Callable[[T, T], T] | ReduceFunction[T],
         window_function: Function | None = None,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[Any]:
         """Reduce each window to one record as records come in; `window_function` is given that one."""
         return self._reduced(reduce_function, window_function, output_type)
@@ -191,7 +191,7 @@ class WindowedStream(_Windowed[T, Win], Generic[T, K, Win]):
         aggregate_function: AggregateFunction[T, ACC, R],
         window_function: None = None,
         accumulator_type: TypeInformation[ACC] | None = None,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
     @overload
     def aggregate(
@@ -199,20 +199,20 @@ class WindowedStream(_Windowed[T, Win], Generic[T, K, Win]):
         aggregate_function: AggregateFunction[T, ACC, V],
         window_function: WindowFunction[V, R, K, Win] | ProcessWindowFunction[V, R, K, Win],
         accumulator_type: TypeInformation[ACC] | None = None,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
     def aggregate(
         self,
         aggregate_function: AggregateFunction[T, ACC, V],
         window_function: Function | None = None,
         accumulator_type: TypeInformation[ACC] | None = None,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[Any]:
         """Fold each window into an accumulator as records come in; `window_function` is given its result."""
         return self._aggregated(aggregate_function, window_function, output_type)
 
     def apply(
-        self, window_function: WindowFunction[T, R, K, Win], output_type: TypeInformation[Any] | None = None
+        self, window_function: WindowFunction[T, R, K, Win], output_type: TypeInformation[object] | None = None
     ) -> DataStream[R]:
         """Give the function all records of a window."""
         return self._applied(window_function, output_type)
@@ -220,7 +220,7 @@ class WindowedStream(_Windowed[T, Win], Generic[T, K, Win]):
     def process(
         self,
         process_window_function: ProcessWindowFunction[T, R, K, Win],
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]:
         """Give the function all records of a window, with times, state and side outputs."""
         return self._processed(process_window_function, output_type)
@@ -246,20 +246,20 @@ class AllWindowedStream(_Windowed[T, Win]):
         self,
         reduce_function: Callable[[T, T], T] | ReduceFunction[T],
         window_function: None = None,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[T]: ...
     @overload
     def reduce(
         self,
         reduce_function: Callable[[T, T], T] | ReduceFunction[T],
         window_function: AllWindowFunction[T, R, Win] | ProcessAllWindowFunction[T, R, Win],
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
     def reduce(
         self,
         reduce_function: Callable[[T, T], T] | ReduceFunction[T],
         window_function: Function | None = None,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[Any]:
         """Reduce each window to one record as records come in; `window_function` is given that one."""
         return self._reduced(reduce_function, window_function, output_type)
@@ -270,7 +270,7 @@ class AllWindowedStream(_Windowed[T, Win]):
         aggregate_function: AggregateFunction[T, ACC, R],
         window_function: None = None,
         accumulator_type: TypeInformation[ACC] | None = None,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
     @overload
     def aggregate(
@@ -278,20 +278,20 @@ class AllWindowedStream(_Windowed[T, Win]):
         aggregate_function: AggregateFunction[T, ACC, V],
         window_function: AllWindowFunction[V, R, Win] | ProcessAllWindowFunction[V, R, Win],
         accumulator_type: TypeInformation[ACC] | None = None,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]: ...
     def aggregate(
         self,
         aggregate_function: AggregateFunction[T, ACC, V],
         window_function: Function | None = None,
         accumulator_type: TypeInformation[ACC] | None = None,
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[Any]:
         """Fold each window into an accumulator as records come in; `window_function` is given its result."""
         return self._aggregated(aggregate_function, window_function, output_type)
 
     def apply(
-        self, window_function: AllWindowFunction[T, R, Win], output_type: TypeInformation[Any] | None = None
+        self, window_function: AllWindowFunction[T, R, Win], output_type: TypeInformation[object] | None = None
     ) -> DataStream[R]:
         """Give the function all records of a window."""
         return self._applied(window_function, output_type)
@@ -299,7 +299,7 @@ class AllWindowedStream(_Windowed[T, Win]):
     def process(
         self,
         process_window_function: ProcessAllWindowFunction[T, R, Win],
-        output_type: TypeInformation[Any] | None = None,
+        output_type: TypeInformation[object] | None = None,
     ) -> DataStream[R]:
         """Give the function all records of a window, with times, state and side outputs."""
         return self._processed(process_window_function, output_type)

@@ -47,7 +47,7 @@ _METHODS: dict[str, tuple[type, str]] = {
 }
 
 
-def as_call(operation: str, function: Any) -> Callable[..., Any]:
+def as_call(operation: str, function: object) -> Callable[..., Any]:
     """The plain callable behind what was passed to `operation`."""
     expected, method = _METHODS[operation]
     if isinstance(function, expected):
@@ -55,10 +55,10 @@ def as_call(operation: str, function: Any) -> Callable[..., Any]:
         return bound
     if isinstance(function, Function) or not callable(function) or a_class_of(function, Function):
         raise TypeError(f"{operation}() takes a function or a {expected.__name__}, got {described(function)}")
-    return function  # type: ignore[no-any-return]
+    return function
 
 
-def transform_spec(operation: str, function: Any) -> TransformSpec:
+def transform_spec(operation: str, function: object) -> TransformSpec:
     """The spec of a `map`, `flat_map` or `filter`."""
     return TransformSpec(operation, as_call(operation, function), function if isinstance(function, Function) else None)
 
@@ -77,7 +77,7 @@ class KeyedTransform(KeyedProcessFunction):
     def close(self) -> None:
         self._function.close()
 
-    def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
+    def process_element(self, value: object, ctx: object) -> Iterable[Any] | None:
         result = self._call(value)
         if self._operation == "map":
             return (result,)
@@ -90,7 +90,7 @@ class KeyedTransform(KeyedProcessFunction):
 class RollingReduce(RollingFunction):
     """Updates and emits per record; the first record of a key is its own accumulator (O2)."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: object) -> None:
         self._function = function
         self._call = as_call("reduce", function)
 
@@ -111,7 +111,7 @@ class RollingReduce(RollingFunction):
             return None
         return (result,)
 
-    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any]:
+    def on_timer(self, timestamp: int, ctx: object) -> Iterable[Any]:
         """The end of the input, in BATCH mode: the final value (P5)."""
         return (self.rolled.get(),)
 
@@ -138,7 +138,7 @@ class Accumulate:
         self._better = operator.lt if operation.startswith("min") else operator.gt
         self._place = position if isinstance(position, int) and position >= 0 else None
 
-    def __call__(self, kept: Any, value: Any) -> Any:
+    def __call__(self, kept: object, value: object) -> Any:
         place = self._place
         if type(kept) is tuple and type(value) is tuple and place is not None:
             # the commonest records, without another call
@@ -163,7 +163,7 @@ class Accumulate:
             return old + new
         return new if self._better(new, old) else old
 
-    def _has_fields(self, value: Any) -> bool:
+    def _has_fields(self, value: object) -> bool:
         """Sequences and rows have fields; of dicts and other objects, fields are named."""
         if isinstance(value, tuple | list | Row | dict):
             return True
@@ -174,7 +174,7 @@ class Accumulate:
         if not isinstance(position, str) and not isinstance(value, dict):
             return value[position]
         try:
-            return value[position] if isinstance(value, Row | dict) else getattr(value, position)  # type: ignore[arg-type]
+            return value[position] if isinstance(value, Row | dict) else getattr(value, str(position))
         except (KeyError, AttributeError):
             raise TypeError(
                 f"{self._operation}({position!r}) on {value!r:.100}: the record has no field {position!r}"
@@ -241,10 +241,10 @@ class WithKey:
     Row(f0=3, f1='abc')
     """
 
-    def __init__(self, selector: Callable[[Any], Any]) -> None:
+    def __init__(self, selector: Callable[[Any], object]) -> None:
         self._selector = selector
 
-    def __call__(self, value: Any) -> Row:
+    def __call__(self, value: object) -> Row:
         return Row(f0=self._selector(value), f1=value)
 
 
@@ -260,12 +260,12 @@ class CoTransform(KeyedCoProcessFunction):
     def close(self) -> None:
         self._function.close()
 
-    def process_element1(self, value: Any, ctx: Any) -> Iterable[Any] | None:
+    def process_element1(self, value: object, ctx: object) -> Iterable[Any] | None:
         if isinstance(self._function, CoMapFunction):
             return (self._function.map1(value),)
         return self._function.flat_map1(value)
 
-    def process_element2(self, value: Any, ctx: Any) -> Iterable[Any] | None:
+    def process_element2(self, value: object, ctx: object) -> Iterable[Any] | None:
         if isinstance(self._function, CoMapFunction):
             return (self._function.map2(value),)
         return self._function.flat_map2(value)

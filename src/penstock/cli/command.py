@@ -36,7 +36,7 @@ class _Commands(click.Group):
             near = suggestion(args[0], self.commands)
             raise click.UsageError(f"{error.message.rstrip('.')}{near or '.'}", ctx) from None
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
         except PenstockError as error:

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol, TextIO
 
 import click
@@ -123,7 +124,7 @@ class Observer:
         self._closing = False
         self._thread: threading.Thread | None = None
 
-    def watch(self, client: Any, plan: Any) -> None:
+    def watch(self, client: object, plan: object) -> None:
         """A job has started."""
         with self._lock:
             self._meters.append(Meter(client, plan, self._clock.now_ms()))
@@ -158,10 +159,13 @@ class Observer:
         if ended and not running:
             self._show(self._display.close)
         for meter in ended:
-            self._show(lambda meter=meter: self._display.end(meter.read(now_ms)))  # type: ignore[misc]
+            self._show(partial(self._end, meter, now_ms))
         with self._lock:
             self._meters = [meter for meter in self._meters if meter not in ended]
             return bool(self._meters)
+
+    def _end(self, meter: Meter, now_ms: int) -> None:
+        self._display.end(meter.read(now_ms))
 
     def _rest(self) -> None:
         """Until the next look; woken early when a job has ended."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import click
 
@@ -14,7 +13,7 @@ from penstock.jobs.savepoint_requests import SavepointRequest, Waits, ask_for_sa
 __all__ = ["savepoint", "start_options", "start_settings", "stop"]
 
 
-def start_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def start_options(command: Callable[..., object]) -> Callable[..., object]:
     """Options that say what a job starts from."""
     command = click.option(
         "--allow-unclaimed-state", is_flag=True, help="Drop state of the savepoint that no operator claims by its uid."

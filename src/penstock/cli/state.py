@@ -96,6 +96,6 @@ def _readable(clocks: Any) -> Any:
     return clocks.assign(watermark=[_ENDS.get(clock, clock) for clock in clocks["watermark"]])
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     text = "-" if value is None else value if isinstance(value, str) else repr(value)
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"

@@ -22,7 +22,7 @@ __all__ = ["supervise_option", "supervised"]
 TERMINATED = 128 + signal.SIGTERM
 
 
-def supervise_option(command: Callable[..., Any]) -> Callable[..., Any]:
+def supervise_option(command: Callable[..., object]) -> Callable[..., Any]:
     """The option of `penstock run`."""
     return click.option(
         "--supervise",

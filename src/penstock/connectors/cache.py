@@ -39,7 +39,7 @@ class _CacheWriter(SinkWriter):
     def write(self, value: Any, timestamp: int | None) -> None:
         self.write_all([value], [timestamp])
 
-    def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+    def write_all(self, values: Sequence[object], timestamps: Sequence[int | None] | None) -> None:
         if self._file is None:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
             self._file = open(self._path, "wb")  # noqa: SIM115 - closed by prepare_commit or close

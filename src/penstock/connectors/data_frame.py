@@ -23,7 +23,7 @@ class DataFrameSource(Source[Row]):
     positionable = False
     emits_watermarks = False
 
-    def __init__(self, frame: Any, bounded: bool) -> None:
+    def __init__(self, frame: object, bounded: bool) -> None:
         self._frame = frame
         self.bounded = bounded
 
@@ -34,7 +34,7 @@ class DataFrameSource(Source[Row]):
         return self._frame
 
     @staticmethod
-    def when_started(make: Callable[[], Any]) -> DataFrameSource:
+    def when_started(make: Callable[[], object]) -> DataFrameSource:
         """A bounded frame that is made when the job starts."""
         return DataFrameSource(_Lazy(make), True)
 
@@ -60,8 +60,8 @@ class DataFrameSource(Source[Row]):
 
 
 class _Lazy:
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], object]) -> None:
         self._make = make
 
-    def __call__(self) -> Any:
+    def __call__(self) -> object:
         return self._make()

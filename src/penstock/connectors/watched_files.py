@@ -293,7 +293,7 @@ class _Memory:
         self.unfinished = {file: since_ms for file, since_ms in self.unfinished.items() if file in files}
 
 
-def _position(stretches: list[list[Any]], known: Ledger, notes: list[list[str | None]]) -> Position:
+def _position(stretches: list[list[object]], known: Ledger, notes: list[list[str | None]]) -> Position:
     at = {"files": stretches, "known": pack(known)}
     return Position({**at, "notes": notes} if notes else at)
 

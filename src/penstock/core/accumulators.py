@@ -27,6 +27,7 @@ __all__ = [
     "LongMinimum",
 ]
 
+T = TypeVar("T")
 V = TypeVar("V")
 R = TypeVar("R")
 
@@ -160,16 +161,16 @@ class AverageAccumulator(Accumulator[float, float]):
         self._sum += other._sum
 
 
-class ListAccumulator(Accumulator[Any, list[Any]]):
+class ListAccumulator(Accumulator[T, list[T]]):
     """Everything that was added. All of it ends up in the driver's memory."""
 
     def __init__(self) -> None:
-        self._items: list[Any] = []
+        self._items: list[T] = []
 
-    def add(self, value: Any) -> None:
+    def add(self, value: T) -> None:
         self._items.append(value)
 
-    def get_local_value(self) -> list[Any]:
+    def get_local_value(self) -> list[T]:
         return list(self._items)
 
     def reset_local(self) -> None:

@@ -103,26 +103,26 @@ class CheckpointListener(ABC):
         """The checkpoint is durable; numbers are those of `FunctionSnapshotContext.get_checkpoint_id`."""
 
 
-def checkpointed_function(spec: Any) -> CheckpointedFunction | None:
+def checkpointed_function(spec: object) -> CheckpointedFunction | None:
     """The function with operator state in a spec, also inside functions of ours that wrap it."""
     function: CheckpointedFunction | None = _function_in(spec, CheckpointedFunction)
     return function
 
 
-def checkpoint_listener(spec: Any) -> CheckpointListener | None:
+def checkpoint_listener(spec: object) -> CheckpointListener | None:
     """The function in a spec that listens for checkpoints, also inside functions of ours that wrap it."""
     function: CheckpointListener | None = _function_in(spec, CheckpointListener)
     return function
 
 
-def _function_in(spec: Any, kind: type) -> Any:
+def _function_in(spec: object, kind: type) -> Any:
     if not is_dataclass(spec):
         return None
     found = (_inside(getattr(spec, field.name), kind, 4) for field in fields(spec))
     return next((function for function in found if function is not None), None)
 
 
-def _inside(value: Any, kind: type, depth: int) -> Any:
+def _inside(value: object, kind: type, depth: int) -> object:
     if isinstance(value, kind):
         return value
     held = getattr(value, "__dict__", {}) if depth else {}

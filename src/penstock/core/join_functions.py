@@ -24,11 +24,11 @@ class TaggedUnion(NamedTuple):
     value: Any
 
     @classmethod
-    def one(cls, value: Any) -> TaggedUnion:
+    def one(cls, value: object) -> TaggedUnion:
         return cls(0, value)
 
     @classmethod
-    def two(cls, value: Any) -> TaggedUnion:
+    def two(cls, value: object) -> TaggedUnion:
         return cls(1, value)
 
     def is_one(self) -> bool:

@@ -58,7 +58,7 @@ class MetricGroup(ABC):
     @abstractmethod
     def counter(self, name: str) -> Counter: ...
     @abstractmethod
-    def gauge(self, name: str, obj: Callable[[], Any]) -> None:
+    def gauge(self, name: str, obj: Callable[[], object]) -> None:
         """`obj` is called at the end of every batch."""
 
     @abstractmethod

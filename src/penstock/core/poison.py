@@ -46,7 +46,7 @@ class PoisonPolicy:
 FAIL = PoisonPolicy(False)
 
 
-def poison_policy(given: Any) -> PoisonPolicy:
+def poison_policy(given: object) -> PoisonPolicy:
     """The policy that `fail`, `skip`, `side-output` or an `OutputTag` stands for.
 
     >>> poison_policy("skip")

@@ -6,11 +6,12 @@ import copy
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, Self
+from typing import Any, Generic, NamedTuple, Self
 
 from penstock.core.errors import ProgramError, SourceError
 from penstock.core.source import Lag, Position, ReadBatch, Source, SourceClock
 from penstock.core.starting import StartingOffsets
+from penstock.core.type_variables import T, T_co
 
 __all__ = ["PythonSource", "Timestamped"]
 
@@ -19,14 +20,14 @@ _ALL = 1 << 40
 _LOOKUPS = {"latest": "end_offset", "timestamp": "offset_for_timestamp"}
 
 
-class Timestamped(NamedTuple):
+class Timestamped(NamedTuple, Generic[T]):
     """A record together with its event time, in milliseconds since the epoch (T8)."""
 
-    value: Any
+    value: T
     timestamp: int
 
 
-class PythonSource(Source):
+class PythonSource(Source[T_co]):
     """A source made of partitions, in each of which an offset (any JSON value) says how far it has been read.
 
     After a failure the job reads the same stretch again, so `read_partition` must give the same records for the
@@ -108,7 +109,7 @@ class PythonSource(Source):
         return Lag()
 
     @abstractmethod
-    def read_partition(self, partition: Any, start: Any, end: Any) -> Iterable[Any]:
+    def read_partition(self, partition: Any, start: Any, end: Any) -> Iterable[T_co | Timestamped[T_co]]:
         """The records between two offsets, each as it is or as `Timestamped`; runs in workers."""
 
     # -- the contract of `Source` -----------------------------------------------------------------

@@ -47,7 +47,7 @@ class RichFunction(Function):
 
     _runtime_context: RuntimeContext | None = None
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         """Whatever a subclass does in `open`, it knows its context by then, without a call of `super().open`."""
         super().__init_subclass__(**options)
         if "open" in vars(cls):

@@ -41,13 +41,13 @@ class Row:
     _values: list[Any]
     _row_kind: RowKind
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         if args and kwargs:
             raise ValueError("Can not use both args and kwargs to create Row")
         _set(self, list(kwargs) if kwargs else None, list(kwargs.values()) if kwargs else list(args))
 
     @staticmethod
-    def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
+    def of_kind(row_kind: RowKind, *args: object, **kwargs: object) -> Row:
         row = Row(*args, **kwargs)
         row.set_row_kind(row_kind)
         return row
@@ -77,7 +77,7 @@ class Row:
             raise ValueError(f"Field names {unknown} not exist in {self._fields}.")
         return [self._values[self._fields.index(name)] for name in names]
 
-    def __call__(self, *args: Any) -> Row:
+    def __call__(self, *args: object) -> Row:
         if len(args) > len(self._values):
             raise ValueError(f"Can not create Row with fields {self}, expected {len(self)} values")
         return _create_row(self._values, args, self._row_kind)
@@ -85,7 +85,7 @@ class Row:
     def __getitem__(self, item: int | slice | str) -> Any:
         return self._values[self._index(item)]
 
-    def __setitem__(self, item: int | slice | str, value: Any) -> None:
+    def __setitem__(self, item: int | slice | str, value: object) -> None:
         self._values[self._index(item)] = value
 
     def _index(self, item: int | slice | str) -> Any:
@@ -100,7 +100,7 @@ class Row:
             raise AttributeError(item)
         return self._values[self._fields.index(item)]
 
-    def __setattr__(self, key: str, value: Any) -> None:
+    def __setattr__(self, key: str, value: object) -> None:
         raise AttributeError(key)
 
     def __contains__(self, item: object) -> bool:
@@ -124,7 +124,7 @@ class Row:
     def __hash__(self) -> int:
         return hash(self._canonical())
 
-    def _canonical(self) -> tuple[Any, ...]:
+    def _canonical(self) -> tuple[object, ...]:
         """Values in an order that equal rows share."""
         if self._fields is None:
             return tuple(self._values)
@@ -139,7 +139,7 @@ class Row:
         return f"Row({', '.join(f'{k}={v!r}' for k, v in zip(self._fields, self._values, strict=False))})"
 
 
-def _set(row: Row, fields: list[str] | None, values: list[Any]) -> None:
+def _set(row: Row, fields: list[str] | None, values: list[object]) -> None:
     _put_fields(row, fields)
     _put_values(row, values)
     _put_kind(row, RowKind.INSERT)
@@ -156,7 +156,7 @@ def _create_row(fields: Sequence[str] | None, values: Sequence[Any], kind: RowKi
     return row
 
 
-def row_of(fields: list[str] | None, values: Iterable[Any]) -> Row:
+def row_of(fields: list[str] | None, values: Iterable[object]) -> Row:
     """A row, twice as fast as through its constructor. Names are never changed in place, and may be shared."""
     row = Row.__new__(Row)
     _put_fields(row, fields)

@@ -48,7 +48,7 @@ class Position:
         return {"at": self.at, "ended": self.ended}
 
     @staticmethod
-    def from_json(data: dict[str, Any]) -> Position:
+    def from_json(data: dict[str, object]) -> Position:
         """Back from the offset log."""
         return Position(data["at"], bool(data["ended"]))
 

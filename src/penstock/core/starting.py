@@ -42,7 +42,7 @@ class StartingOffsets:
         return StartingOffsets("timestamp", timestamp)
 
     @staticmethod
-    def offsets(offsets: Any) -> StartingOffsets:
+    def offsets(offsets: object) -> StartingOffsets:
         """From given places: what an offset is, and whether there is one or one for each part, the source says."""
         return StartingOffsets("offsets", dict(offsets) if isinstance(offsets, Mapping) else offsets)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import re
 from functools import total_ordering
-from typing import Any
 
 from penstock.core.errors import ConfigurationError
 
@@ -46,7 +45,7 @@ class _Span:
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._nanos == other._nanos
 
-    def __lt__(self, other: Any) -> bool:
+    def __lt__(self, other: object) -> bool:
         return self._nanos < other._nanos if type(other) is type(self) else NotImplemented
 
     def __hash__(self) -> int:

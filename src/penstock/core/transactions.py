@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
 
 from penstock.core.errors import SinkError
 from penstock.core.sink import (
@@ -18,11 +18,12 @@ from penstock.core.sink import (
     WriterInitContext,
 )
 from penstock.core.sink_function import RichSinkFunction, SinkFunction
+from penstock.core.type_variables import IN, T
 
 __all__ = ["CheckpointCommitter", "GenericWriteAheadSink", "TransactionCommitter", "TwoPhaseCommitSinkFunction"]
 
 
-class TwoPhaseCommitSinkFunction(RichSinkFunction):
+class TwoPhaseCommitSinkFunction(RichSinkFunction[IN], Generic[IN, T]):
     """A sink function whose records go into transactions, one for each subtask and batch that brings records.
 
     In a worker: `begin_transaction`, `invoke` for every record, `pre_commit` at the end of the batch. The transaction
@@ -49,26 +50,26 @@ class TwoPhaseCommitSinkFunction(RichSinkFunction):
     """
 
     @abstractmethod
-    def begin_transaction(self) -> Any:
+    def begin_transaction(self) -> T:
         """Start a transaction; whatever names it must be picklable."""
 
     @abstractmethod
-    def invoke(self, transaction: Any, value: Any, context: SinkFunction.Context) -> None:  # type: ignore[override]
+    def invoke(self, transaction: T, value: IN, context: SinkFunction.Context) -> None:  # type: ignore[override]
         """Called for every record: write it within the transaction."""
 
     @abstractmethod
-    def pre_commit(self, transaction: Any) -> None:
+    def pre_commit(self, transaction: T) -> None:
         """No record will follow: make sure that the transaction can be committed whatever happens, but do not yet."""
 
     @abstractmethod
-    def commit(self, transaction: Any) -> None:
+    def commit(self, transaction: T) -> None:
         """On the driver, once the batch is durable. An error restarts the job, which commits again."""
 
-    def recover_and_commit(self, transaction: Any) -> None:
+    def recover_and_commit(self, transaction: T) -> None:
         """On the driver, after a restart: the transaction may have been committed before."""
         self.commit(transaction)
 
-    def abort(self, transaction: Any) -> None:
+    def abort(self, transaction: T) -> None:
         """In a worker: the batch failed before `pre_commit`."""
 
     def abandon_older_than(self, age_ms: int, now_ms: int) -> None:
@@ -141,10 +142,10 @@ class _Logged:
     subtask: int
     checkpoint_id: int
     timestamp: int
-    values: list[Any]
+    values: list[object]
 
 
-class GenericWriteAheadSink(Sink, SupportsCommitter):
+class GenericWriteAheadSink(Sink[IN], SupportsCommitter):
     """Records wait in the job's state until their batch is durable, and are then sent, on the driver.
 
     At-least-once: who dies between `send_values` and the committer's note sends the batch again; nothing is sent
@@ -175,31 +176,31 @@ class GenericWriteAheadSink(Sink, SupportsCommitter):
         self.checkpoint_committer = committer
 
     @abstractmethod
-    def send_values(self, values: Iterable[Any], checkpoint_id: int, timestamp: int) -> bool:
+    def send_values(self, values: Iterable[IN], checkpoint_id: int, timestamp: int) -> bool:
         """Send records to the target; `timestamp` is their batch's processing time.
 
         False, or an error, restarts the job, which sends them again.
         """
 
-    def create_writer(self, context: WriterInitContext) -> SinkWriter:
+    def create_writer(self, context: WriterInitContext) -> SinkWriter[IN]:
         return _LogWriter(context)
 
     def create_committer(self) -> Committer:
         return _LogCommitter(self)
 
 
-class _LogWriter(SinkWriter):
+class _LogWriter(SinkWriter[object]):
     def __init__(self, context: WriterInitContext) -> None:
         self._context = context
-        self._values: list[Any] = []
+        self._values: list[object] = []
 
-    def write(self, value: Any, timestamp: int | None) -> None:
+    def write(self, value: object, timestamp: int | None) -> None:
         self._values.append(value)
 
-    def write_all(self, values: Sequence[Any], timestamps: Sequence[int | None] | None) -> None:
+    def write_all(self, values: Sequence[object], timestamps: Sequence[int | None] | None) -> None:
         self._values.extend(values)
 
-    def prepare_commit(self) -> list[Any]:
+    def prepare_commit(self) -> list[_Logged]:
         at, values = self._context, self._values
         logged = _Logged(at.generation, at.uid, at.subtask_index, at.batch_id + 1, at.processing_time_ms, values)
         return [logged] if values else []
@@ -208,7 +209,7 @@ class _LogWriter(SinkWriter):
 class _LogCommitter(Committer):
     """Sends what is not sent yet. There is a checkpoint committer for each generation, so for each job id."""
 
-    def __init__(self, sink: GenericWriteAheadSink) -> None:
+    def __init__(self, sink: GenericWriteAheadSink[Any]) -> None:
         self._sink = sink
         self._open: dict[str, CheckpointCommitter] = {}
 

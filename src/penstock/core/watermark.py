@@ -250,7 +250,7 @@ class _WithoutContext:
         return self._make()
 
 
-def _maker(supplier: Any) -> Callable[[WatermarkGeneratorSupplier.Context], WatermarkGenerator]:
+def _maker(supplier: object) -> Callable[[WatermarkGeneratorSupplier.Context], WatermarkGenerator]:
     if isinstance(supplier, WatermarkGeneratorSupplier):
         return supplier.create_watermark_generator
     if isinstance(supplier, WatermarkGenerator):
@@ -266,7 +266,7 @@ def _maker(supplier: Any) -> Callable[[WatermarkGeneratorSupplier.Context], Wate
     return supplier if _parameters(supplier) else _WithoutContext(supplier)
 
 
-def _parameters(supplier: Callable[..., Any]) -> int:
+def _parameters(supplier: Callable[..., object]) -> int:
     """How many arguments it must be given; one is the context."""
     try:
         known = inspect.signature(supplier).parameters.values()

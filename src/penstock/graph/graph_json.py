@@ -11,7 +11,7 @@ from penstock.graph.stream_graph import StreamGraph, StreamNode
 __all__ = ["execution_graph_json", "job_graph_json", "stream_graph_json"]
 
 
-def stream_graph_json(graph: StreamGraph) -> dict[str, Any]:
+def stream_graph_json(graph: StreamGraph) -> dict[str, object]:
     """Operators as written; an exchange that is not decided yet is null."""
     edges = [
         _edge(e.source, e.target, None if e.exchange is None else e.exchange.arrow, e.tag, e.input) for e in graph.edges
@@ -19,7 +19,7 @@ def stream_graph_json(graph: StreamGraph) -> dict[str, Any]:
     return {"nodes": [_node(node) for node in graph.nodes], "edges": edges}
 
 
-def _node(node: StreamNode) -> dict[str, Any]:
+def _node(node: StreamNode) -> dict[str, object]:
     return {
         "id": node.node_id,
         "name": node.name,
@@ -31,11 +31,11 @@ def _node(node: StreamNode) -> dict[str, Any]:
     }
 
 
-def _edge(source: int, target: int, exchange: str | None, tag: str | None, number: int) -> dict[str, Any]:
+def _edge(source: int, target: int, exchange: str | None, tag: str | None, number: int) -> dict[str, object]:
     return {"source": source, "target": target, "exchange": exchange, "side_output": tag, "input": number}
 
 
-def job_graph_json(graph: JobGraph) -> dict[str, Any]:
+def job_graph_json(graph: JobGraph) -> dict[str, object]:
     """Chains; edges join operators of different vertices."""
     edges = [_edge(e.source, e.target, e.exchange.arrow, e.tag, e.input) for e in graph.edges]
     vertices = [_vertex(number, vertex) for number, vertex in enumerate(graph.vertices)]
@@ -52,7 +52,7 @@ def _vertex(number: int, vertex: JobVertex) -> dict[str, Any]:
     }
 
 
-def execution_graph_json(graph: JobGraph) -> dict[str, Any]:
+def execution_graph_json(graph: JobGraph) -> dict[str, object]:
     """Every subtask by vertex."""
     return {
         "subtasks": [

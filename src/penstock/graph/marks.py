@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any
 
 from penstock.core.checkpointed import checkpointed_function
 from penstock.core.sink import SupportsCommitter
@@ -110,7 +109,7 @@ def _strategy(strategy: WatermarkStrategy | None) -> list[Mark]:
     return [Mark(WATERMARK, _generator(strategy.generator)), *idle]
 
 
-def _generator(generator: Any) -> str:
+def _generator(generator: object) -> str:
     match generator:
         case BoundedOutOfOrderness(delay_ms=0):
             return "monotonous"
@@ -123,7 +122,7 @@ def _generator(generator: Any) -> str:
     return "own watermarks"
 
 
-def _windows(assigner: Any) -> str:
+def _windows(assigner: object) -> str:
     """`TumblingEventTimeWindows(5000, ...)` in words; event time goes without saying."""
     words = re.findall(r"[A-Z][a-z]+", type(assigner).__name__.lstrip("_"))
     kind = " ".join(word.lower() for word in words if word not in _LEFT_OUT)
@@ -131,7 +130,7 @@ def _windows(assigner: Any) -> str:
     return ", ".join([f"{kind} windows", *filter(None, [_sizes(assigner)]), *clock])
 
 
-def _sizes(assigner: Any) -> str:
+def _sizes(assigner: object) -> str:
     if isinstance(assigner, TimeWindows):
         slide = "" if assigner.slide_ms == assigner.size_ms else f" / {_span(assigner.slide_ms)}"
         return _span(assigner.size_ms) + slide

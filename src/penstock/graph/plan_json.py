@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from penstock.core.specs import SourceSpec
 from penstock.graph.job_graph import JobGraph
@@ -18,7 +17,7 @@ def plan_json(graph: JobGraph) -> str:
     return json.dumps({"nodes": [_node(graph, n) for n in nodes]}, indent=2)
 
 
-def _node(graph: JobGraph, node: StreamNode) -> dict[str, Any]:
+def _node(graph: JobGraph, node: StreamNode) -> dict[str, object]:
     shown = {
         "id": node.node_id,
         "type": _type(node),
@@ -40,7 +39,7 @@ def _type(node: StreamNode) -> str:
     return f"Sink: {node.name}" if node.spec.is_sink and not node.name.startswith("Sink: ") else node.name
 
 
-def _inputs(graph: JobGraph, node_id: int) -> list[dict[str, Any]]:
+def _inputs(graph: JobGraph, node_id: int) -> list[dict[str, object]]:
     chained = [(s, "FORWARD") for v in graph.vertices for s, t, _ in v.links if t == node_id]
     sent = [(e.source, e.exchange.arrow) for e in graph.edges if e.target == node_id]
     # Flink says "second" of every input, the first one too

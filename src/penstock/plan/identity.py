@@ -98,7 +98,7 @@ class _Reading:
 # -- functions and classes in what an operator is made of -----------------------------------------
 
 
-def _found(value: Any) -> _Tokens:
+def _found(value: object) -> _Tokens:
     return tuple(_walk(value, _DEPTH, {}))
 
 
@@ -155,7 +155,7 @@ def _(value: Any, deeper: _Deeper) -> Iterator[str]:
     return deeper(list(value.values())[:_MOST_ITEMS])
 
 
-def _walk_all(values: Iterable[Any], depth: int, seen: dict[int, Any]) -> Iterator[str]:
+def _walk_all(values: Iterable[object], depth: int, seen: dict[int, object]) -> Iterator[str]:
     for value in values:
         yield from _walk(value, depth, seen)
 
@@ -167,28 +167,28 @@ def _is_filled(cell: Any) -> bool:
         return False
 
 
-def _identity(value: Any) -> Iterator[str]:
+def _identity(value: object) -> Iterator[str]:
     """What a source says that tells it from others of its class."""
     said = getattr(value, "identity", None)
     if _is_ours(type(value)) and callable(said):
         yield f"is {said()}"
 
 
-def _attributes(value: Any) -> list[Any]:
+def _attributes(value: object) -> list[object]:
     if is_dataclass(value):
         return [getattr(value, field.name, None) for field in fields(value)]
     return [found for _, found in sorted(getattr(value, "__dict__", {}).items())]
 
 
-def _token(name: str, owner: Any, code: Callable[[Any], Iterator[str]]) -> str:
+def _token(name: str, owner: object, code: Callable[[Any], Iterator[str]]) -> str:
     return f"{name}\t{_digest(code(owner))}" if _is_users(owner) else name
 
 
-def _is_ours(owner: Any) -> bool:
+def _is_ours(owner: object) -> bool:
     return str(getattr(owner, "__module__", "")).startswith("penstock.")
 
 
-def _is_users(owner: Any) -> bool:
+def _is_users(owner: object) -> bool:
     """Whether something belongs to the program, not to Python, Penstock or a library that is installed."""
     if _is_ours(owner):
         return False
@@ -232,7 +232,7 @@ def _code(code: CodeType, doc: str | None = None) -> Iterator[str]:
             yield _constant(constant)
 
 
-def _constant(value: Any) -> str:
+def _constant(value: object) -> str:
     """As text that is the same in every process: the order of a set is not."""
     if isinstance(value, frozenset):
         return f"{{{', '.join(sorted(map(_constant, value)))}}}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from penstock.core.job import InEdge, JobPlan, Vertex
 from penstock.core.time import MIN_WATERMARK
@@ -18,7 +17,7 @@ _Mark = tuple[int, str]
 """A channel's last watermark and status."""
 
 
-def restored_root(plan: JobPlan, vertex: Vertex, subtask: int, metadata: Metadata) -> dict[str, Any]:
+def restored_root(plan: JobPlan, vertex: Vertex, subtask: int, metadata: Metadata) -> dict[str, object]:
     """The root with which a subtask starts; its timers and size are filled in when its pages have come."""
     return {
         "nonce": b"",

@@ -6,7 +6,7 @@ import uuid
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from penstock.core.errors import SavepointError
 from penstock.runtime.operator_state import gather_union
@@ -29,7 +29,7 @@ __all__ = [
 
 METADATA = "metadata.json"
 
-UnionLists = dict[tuple[bytes, str], list[Any]]
+UnionLists = dict[tuple[bytes, str], list[object]]
 """What union lists of operator state hold, by the operator's prefix in state stores and the name of the state."""
 
 

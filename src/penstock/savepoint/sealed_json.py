@@ -14,7 +14,7 @@ _HEAD = re.compile(rb'\{\n "sum": "([0-9a-f]{32})",\n')
 _MARK = "sealed"
 
 
-def sealed(data: Mapping[str, Any]) -> str:
+def sealed(data: Mapping[str, object]) -> str:
     """A JSON object whose first line is the checksum of all bytes behind it.
 
     >>> unsealed(sealed({"at": 6}).encode())
@@ -44,7 +44,7 @@ def unsealed(raw: bytes) -> tuple[dict[str, Any], bool]:
     return data, head is not None
 
 
-def _parsed(raw: bytes) -> dict[str, Any]:
+def _parsed(raw: bytes) -> dict[str, object]:
     try:
         data = json.loads(raw.decode())
     except UnicodeDecodeError as error:

@@ -56,7 +56,7 @@ class KeyedEditor(LiveRuntimeContext):
         """The keys that had state or a timer when editing began."""
         return list(page_keys(self._backend))
 
-    def set_key(self, key: Any) -> None:
+    def set_key(self, key: object) -> None:
         """Make a key the current one; it need not have been there before."""
         self._backend.select(hashable(key))
 
@@ -134,8 +134,8 @@ class StateEditor:
     def bootstrap(
         self,
         uid: str,
-        rows: Any,
-        key: Callable[[Any], Any],
+        rows: object,
+        key: Callable[[Any], object],
         function: Callable[[Any, KeyedStateStore], None],
     ) -> None:
         """Make keyed state from data: `function` is called for each row, with the state of the row's key.
@@ -169,7 +169,7 @@ class StateEditor:
         self._names[uid] = new_uid
         self._metadata = _renamed(self._metadata, uid, new_uid)
 
-    def set_position(self, uid: str, split: int, at: Any, ended: bool = False) -> None:
+    def set_position(self, uid: str, split: int, at: object, ended: bool = False) -> None:
         """Where a split of a source goes on; `at` is in the source's own terms, see `StateView.sources`."""
         note = self._metadata.source(uid)
         if note is None or not 0 <= split < len(note.splits):

@@ -128,7 +128,7 @@ def _value(backend: KeyedBackend, stored: Any, timed: bool) -> tuple[Any, int | 
     return value[1], value[0]
 
 
-def _plain(backend: KeyedBackend, stored: Any) -> Any:
+def _plain(backend: KeyedBackend, stored: object) -> Any:
     """What was put into state, out of the forms in which it is kept."""
     if stored.__class__ is Encoded:
         return loads(stored)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from penstock.runtime.codec import loads
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.collections import BucketMap, SegmentList
@@ -38,7 +36,7 @@ def _move_page(old: KeyedBackend, new: KeyedBackend, page: Page) -> None:
             new.register(domain, timestamp, namespace)
 
 
-def _moved(old: KeyedBackend, new: KeyedBackend, stored: Any) -> Any:
+def _moved(old: KeyedBackend, new: KeyedBackend, stored: object) -> object:
     """What is stored, still encoded; large collections get segments of their new key group."""
     if stored.__class__ is SegmentList:
         made = SegmentList([], [], 0)

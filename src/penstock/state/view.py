@@ -140,7 +140,11 @@ class StateView:
     # -- by Spark ---------------------------------------------------------------------------------------
 
     def keyed_frame(
-        self, spark: Any, uid: str, schema: str = _ENTRY_SCHEMA, row: Callable[[Entry], tuple[Any, ...]] | None = None
+        self,
+        spark: object,
+        uid: str,
+        schema: str = _ENTRY_SCHEMA,
+        row: Callable[[Entry], tuple[object, ...]] | None = None,
     ) -> Any:
         """As `keyed`, as a Spark DataFrame that is read in parallel, one key group at a time.
 
@@ -149,7 +153,7 @@ class StateView:
         """
         return self._spark_frame(spark, uid, entries, schema, row or _entry_text)
 
-    def timers_frame(self, spark: Any, uid: str) -> Any:
+    def timers_frame(self, spark: object, uid: str) -> Any:
         """As `timers`, as a Spark DataFrame; keys and namespaces come as text."""
         return self._spark_frame(spark, uid, timers, _TIMER_SCHEMA, _timer_text)
 
@@ -169,12 +173,12 @@ class StateView:
         return mine.groupBy("place").applyInPandas(decoded, schema)
 
 
-def _entry_text(entry: Entry) -> tuple[Any, ...]:
+def _entry_text(entry: Entry) -> tuple[object, ...]:
     namespace = None if entry.namespace is None else repr(entry.namespace)
     return (repr(entry.key), entry.state, entry.kind, namespace, repr(entry.value), entry.stamp_ms)
 
 
-def _timer_text(timer: TimerEntry) -> tuple[Any, ...]:
+def _timer_text(timer: TimerEntry) -> tuple[object, ...]:
     return (repr(timer.key), timer.domain, timer.time_ms, None if timer.namespace is None else repr(timer.namespace))
 
 

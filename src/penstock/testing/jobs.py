@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
@@ -16,7 +15,7 @@ from penstock.plan.compile import PlanOptions, compile_job
 __all__ = ["collect", "local_job"]
 
 
-def collect(stream: DataStream[Any], name: str) -> None:
+def collect(stream: DataStream[object], name: str) -> None:
     """Gather a stream's records under a name, in the order of their subtask: `job.results[name]` in the local host.
 
     A stream that has no records has an empty list there.

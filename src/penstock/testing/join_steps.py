@@ -76,7 +76,7 @@ def _interval(joined: Any, given: Mapping[str, Any], made: Make) -> DataStream[A
     return processed
 
 
-def _regular(joined: Any, given: Mapping[str, Any], function: Function) -> DataStream[Any]:
+def _regular(joined: object, given: Mapping[str, Any], function: Function) -> DataStream[Any]:
     kind = "left" if "left" in given else "inner"
     result: DataStream[Any] = getattr(joined, kind)(function("a, b", given[kind]))
     return result

@@ -59,7 +59,7 @@ def _of_page(page: Page) -> Iterator[str]:
             yield f"key {_key(key)}: {domain} timer at {timestamp}{window}"
 
 
-def _parts(table: str, stored: Any) -> Iterable[tuple[str, str]]:
+def _parts(table: str, stored: object) -> Iterable[tuple[str, str]]:
     """The value of a state, or one for each window."""
     if parse_table(table).windowed and isinstance(stored, dict):
         return [(f" of window {describe(window, _SHORT)}", _value(inner)) for window, inner in stored.items()]
@@ -77,9 +77,9 @@ def _value(stored: Any) -> str:
     return f" = {describe(plain, _SHORT)}"
 
 
-def _key(key: Any) -> str:
+def _key(key: object) -> str:
     return describe(shown(key), _SHORT)
 
 
-def _text(entry: Any) -> str:
+def _text(entry: object) -> str:
     return repr(entry)

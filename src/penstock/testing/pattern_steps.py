@@ -45,7 +45,9 @@ def pattern_step(stream: DataStream[Any], given: Mapping[str, Any], made: Make) 
         return found.process(made(given["process"]))
     verb = "flat_select" if "flat_select" in given else "select"
     select = made(f"lambda m: {given[verb]}")
-    if "timeout" not in given:
-        return getattr(found, verb)(select)  # type: ignore[no-any-return]
-    tag, text = given["timeout"]
-    return getattr(found, verb)(OutputTag(tag), made(f"lambda m, t: {text}"), select)  # type: ignore[no-any-return]
+    timed_out: tuple[object, ...] = ()
+    if "timeout" in given:
+        tag, text = given["timeout"]
+        timed_out = (OutputTag(tag), made(f"lambda m, t: {text}"))
+    selected: DataStream[Any] = getattr(found, verb)(*timed_out, select)
+    return selected

@@ -112,5 +112,5 @@ def _has_come(event: Event, now_ms: int) -> bool:
     return not isinstance(event, Tick) or event.now_ms <= now_ms
 
 
-def _is_record(value: Any) -> bool:
+def _is_record(value: object) -> bool:
     return not isinstance(value, Mark)

@@ -127,7 +127,7 @@ class Transcript:
         """What the inputs are read from."""
         return {name: _scripted(given) for name, given in self.inputs.items()}
 
-    def _source(self, env: StreamExecutionEnvironment, name: str, given: Any) -> DataStream[Any]:
+    def _source(self, env: StreamExecutionEnvironment, name: str, given: object) -> DataStream[object]:
         watermarks = given.get("watermarks", self.watermarks) if isinstance(given, dict) else self.watermarks
         if watermarks is None:
             return scripted_stream(env, _scripted(given), name)
@@ -162,12 +162,15 @@ class Transcript:
         self, stream: DataStream[Any], verb: str, argument: Any, made: Mapping[str, DataStream[Any]]
     ) -> DataStream[Any]:
         if is_windowed(stream):
-            return window_step(stream, verb, argument, lambda text: self._function("a, b", text), self._made)  # type: ignore[no-any-return]
+            stepped: DataStream[Any] = window_step(
+                stream, verb, argument, lambda text: self._function("a, b", text), self._made
+            )
+            return stepped
         if verb in ("window", "window_all"):
             windows = assigner(argument, lambda text: self._function("v", text), self._made)
-            return getattr(stream, verb)(windows)  # type: ignore[no-any-return]
+            return _called(stream, verb, windows)
         if verb in ("map", "flat_map", "filter", "key_by"):
-            return getattr(stream, verb)(self._function("v", argument))  # type: ignore[no-any-return]
+            return _called(stream, verb, self._function("v", argument))
         if verb == "reduce":
             assert isinstance(stream, KeyedStream), "reduce needs key_by before it"
             return stream.reduce(self._function("a, b", argument))
@@ -184,14 +187,14 @@ class Transcript:
         if verb == "side_output":
             return stream.get_side_output(output_tag.OutputTag(argument))
         if verb in ("sum", "min", "max", "min_by", "max_by"):
-            return getattr(stream, verb)(argument)  # type: ignore[no-any-return]
+            return _called(stream, verb, argument)
         if verb == "project":
             return stream.project(*argument)
         if verb == "watermarks":
             return stream.assign_timestamps_and_watermarks(self._strategy(argument))
         if verb == "parallelism":
             return stream.set_parallelism(argument)
-        return getattr(stream, verb)()  # type: ignore[no-any-return]
+        return _called(stream, verb)
 
     def _connected(
         self, stream: DataStream[Any], given: Mapping[str, Any], made: Mapping[str, DataStream[Any]]
@@ -206,7 +209,7 @@ class Transcript:
             joined = joined.key_by(first, second)
         kind = "map" if isinstance(function, co_functions.CoMapFunction) else "process"
         kind = "flat_map" if isinstance(function, co_functions.CoFlatMapFunction) else kind
-        return getattr(joined, kind)(function)  # type: ignore[no-any-return]
+        return _called(joined, kind, function)
 
     def _function(self, parameters: str, text: str) -> Any:
         if text.partition("(")[0] in self.scope:
@@ -230,7 +233,7 @@ def load_transcripts(path: str | Path) -> list[Transcript]:
     return [_transcript(case, scope) for case in data["cases"]]
 
 
-def _transcript(case: dict[str, Any], scope: Mapping[str, Any]) -> Transcript:
+def _transcript(case: dict[str, Any], scope: Mapping[str, object]) -> Transcript:
     known = {"name", "rules", "inputs", "streams", "expect", "in_order", "watermarks", "hosts"}
     if unknown := set(case) - known:
         raise ValueError(f"transcript {case.get('name')!r}: unknown fields {sorted(unknown)}")
@@ -303,7 +306,7 @@ def run_on_host(
     ]
 
 
-def _scripted(given: Any) -> ScriptedSource:
+def _scripted(given: object) -> ScriptedSource:
     return ScriptedSource(_events(given), parallelism=given.get("parallelism") if isinstance(given, dict) else None)
 
 
@@ -323,12 +326,18 @@ def _channel(events: Sequence[Mapping[str, Any]]) -> Iterator[Event]:
             yield At(event.get("at"), _tuples(event["is"]))
 
 
-def _tuples(value: Any) -> Any:
+def _tuples(value: object) -> object:
     return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
 
 
-def _grouped(values: Sequence[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
+def _grouped(values: Sequence[object], key: Callable[[Any], object]) -> dict[Any, list[Any]]:
     groups: dict[Any, list[Any]] = {}
     for value in values:
         groups.setdefault(key(value), []).append(value)
     return groups
+
+
+def _called(on: object, verb: str, *arguments: object) -> DataStream[Any]:
+    """What a method of a stream, named by a transcript, gives."""
+    made: DataStream[Any] = getattr(on, verb)(*arguments)
+    return made

@@ -35,8 +35,8 @@ class WindowHarness(_Harness):
 
     def __init__(
         self,
-        windows: Callable[[KeyedStream[Any]], DataStream[Any]],
-        key_selector: Callable[[Any], Any] | KeySelector,
+        windows: Callable[[KeyedStream[Any]], DataStream[object]],
+        key_selector: Callable[[Any], object] | KeySelector,
         *,
         tags: Iterable[OutputTag] = (),
         parallelism: int = 1,

@@ -35,7 +35,7 @@ _TIME: Mapping[str, tuple[Any, Any]] = {
 }
 
 
-def is_windowed(stream: Any) -> bool:
+def is_windowed(stream: object) -> bool:
     """Whether steps go on with windows."""
     return isinstance(stream, WindowedStream | AllWindowedStream)
 

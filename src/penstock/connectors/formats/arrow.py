@@ -26,7 +26,7 @@ def arrow_schema(row_type: TypeInformation, form: str) -> Any:
     return pyarrow.schema([(name, _arrow_type(info, form)) for name, info in fields(row_type)])
 
 
-def _arrow_type(info: TypeInformation, form: str) -> Any:
+def _arrow_type(info: TypeInformation, form: str) -> object:
     import pyarrow
 
     simple = {
@@ -74,7 +74,7 @@ def table_of(values: Sequence[Any], schema: Any, row_type: TypeInformation | Non
         raise _unfit(values, records, schema, form, error) from error
 
 
-def _columns_of(value: Any, names: Sequence[str], convert: Convert | None, form: str) -> dict[str, Any]:
+def _columns_of(value: object, names: Sequence[str], convert: Convert | None, form: str) -> dict[str, object]:
     row = field_values(value, names, form)
     try:
         return dict(zip(names, row, strict=True)) if convert is None else convert(row)
@@ -97,7 +97,7 @@ def _unfit(
     return RecordError(f"records cannot be written as {form}: {error}")
 
 
-def _first_type(records: list[dict[str, Any]], name: str) -> Any:
+def _first_type(records: list[dict[str, object]], name: str) -> object:
     """What Arrow takes a column for that has no type: what its first value is."""
     import pyarrow
 
@@ -108,7 +108,7 @@ def _first_type(records: list[dict[str, Any]], name: str) -> Any:
         return None
 
 
-def _refusal(value: Any, kind_of_column: Any) -> str:
+def _refusal(value: object, kind_of_column: object) -> str:
     import pyarrow
 
     try:
@@ -147,7 +147,7 @@ def _naming(name: str, convert: Convert) -> Convert:
     if convert is _same:
         return convert
 
-    def call(value: Any) -> Any:
+    def call(value: object) -> Any:
         try:
             return convert(value)
         except (ValueError, TypeError, AttributeError) as error:
@@ -191,5 +191,5 @@ def _optional(convert: Convert) -> Convert:
     return convert if convert is _same else lambda value: None if value is None else convert(value)
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     return value

@@ -47,12 +47,12 @@ def column_type(node: Any, named: Named) -> TypeInformation:
     return type_of(node, named)
 
 
-def to_columns(node: Any, named: Named) -> Convert:
+def to_columns(node: object, named: Named) -> Convert:
     """From a record to the values of its columns."""
     return _converter(node, named, _record_out, _union_out)
 
 
-def from_columns(node: Any, named: Named) -> Convert:
+def from_columns(node: object, named: Named) -> Convert:
     """From the values of columns to a record, a dict."""
     return _converter(node, named, _record_in, _union_in)
 
@@ -83,7 +83,7 @@ def _record_out(node: Any, named: Named) -> Convert:
     names = [field["name"] for field in node["fields"]]
     parts = {field["name"]: to_columns(field["type"], named) for field in _columns(node)}
 
-    def convert(value: Any) -> Any:
+    def convert(value: object) -> Any:
         given = dict(zip(names, field_values(value, names, "Parquet"), strict=True))
         if full := [name for name in names if name not in parts and given[name] is not None]:
             raise ValueError(f"field {full[0]!r}: {given[full[0]]!r:.100} where the schema has null")
@@ -117,5 +117,5 @@ def _optional(convert: Convert) -> Convert:
     return lambda value: None if value is None else convert(value)
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     return value

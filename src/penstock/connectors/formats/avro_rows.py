@@ -130,7 +130,7 @@ def _row_to_record(node: Any, named: Named) -> Convert:
 
 
 def _naming(name: str, convert: Convert) -> Convert:
-    def call(value: Any) -> Any:
+    def call(value: object) -> Any:
         try:
             return convert(value)
         except (ValueError, TypeError, AttributeError) as error:
@@ -144,7 +144,7 @@ def _union_to_rows(node: list[Any], named: Named) -> Convert:
     branches = _branches(node)
     converts: list[Convert] = []
 
-    def convert(value: Any) -> Any:
+    def convert(value: object) -> Any:
         if value is None:
             return None
         if not converts:  # late, since a schema may refer to itself
@@ -159,7 +159,7 @@ def _union_from_rows(node: list[Any], named: Named) -> Convert:
     branches = _branches(node)
     converts: list[Convert] = []
 
-    def convert(value: Any) -> Any:
+    def convert(value: object) -> Any:
         if value is None:
             return None
         if not converts:
@@ -172,13 +172,13 @@ def _union_from_rows(node: list[Any], named: Named) -> Convert:
     return convert
 
 
-def _nothing(value: Any) -> None:
+def _nothing(value: object) -> None:
     if value is not None:
         raise ValueError(f"{value!r:.100} ({type(value).__name__}) where the schema has null, which holds None alone")
 
 
 def _whole(kind: str) -> Convert:
-    def check(value: Any) -> Any:
+    def check(value: object) -> object:
         if not whole(value, kind):
             raise ValueError(
                 f"{value!r:.100} ({type(value).__name__}) is not a whole number that fits in Avro's {kind}"
@@ -188,22 +188,22 @@ def _whole(kind: str) -> Convert:
     return check
 
 
-def _is_logical(node: Any) -> bool:
+def _is_logical(node: object) -> bool:
     return isinstance(node, dict) and node.get("logicalType") in _LOGICAL
 
 
-def _is_moment(node: Any) -> bool:
+def _is_moment(node: object) -> bool:
     return isinstance(node, dict) and str(node.get("logicalType", "")).startswith("timestamp-")
 
 
-def _moment_out(value: Any) -> Any:
+def _moment_out(value: object) -> object:
     return naive_utc(value) if isinstance(value, datetime.datetime) else value
 
 
-def _moment_in(value: Any) -> Any:
+def _moment_in(value: object) -> object:
     """fastavro takes a moment without an offset for local time; here it is UTC."""
     return value.replace(tzinfo=datetime.UTC) if isinstance(value, datetime.datetime) and not value.tzinfo else value
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     return value

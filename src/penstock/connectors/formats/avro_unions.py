@@ -18,17 +18,17 @@ Named = dict[str, Any]
 """Schemas by full name, for references."""
 
 
-def kind_of(node: Any) -> str:
+def kind_of(node: object) -> str:
     """The name of a schema's type; `union` for a list of them."""
     return "union" if isinstance(node, list) else str(node["type"]) if isinstance(node, dict) else str(node)
 
 
-def resolved(node: Any, named: Named) -> Any:
+def resolved(node: object, named: Named) -> Any:
     """A schema, where its name stands for it."""
     return named.get(node, node) if isinstance(node, str) else node
 
 
-def name_of(node: Any) -> str:
+def name_of(node: object) -> str:
     """What fastavro calls a branch: the full name of a record, enum or fixed, else the type's."""
     return str(node["name"]) if isinstance(node, dict) and "name" in node else kind_of(node)
 
@@ -42,13 +42,13 @@ def branch_of(branches: Sequence[Any], named: Named, value: Any) -> int:
     raise ValueError(f"{value!r:.100} ({type(value).__name__}) belongs to none of {', '.join(map(name_of, branches))}")
 
 
-def whole(value: Any, kind: str) -> bool:
+def whole(value: object, kind: str) -> bool:
     """Whether a value is a whole number of Avro's type `int` or `long`."""
     bound = WHOLE_BOUNDS[kind.upper()]
     return isinstance(value, int) and not isinstance(value, bool) and -bound <= value < bound
 
 
-def _fits_as_number(node: Any, value: Any) -> bool:
+def _fits_as_number(node: object, value: object) -> bool:
     return kind_of(node) in ("float", "double") and isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -83,7 +83,7 @@ _CLASSES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def _moment(value: Any) -> bool:
+def _moment(value: object) -> bool:
     return isinstance(value, datetime.datetime)
 
 

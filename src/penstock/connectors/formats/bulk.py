@@ -22,5 +22,5 @@ class BulkWriterFactory(Subscriptable, ABC, Generic[IN]):
         """Write records; what it returns is handed to the next call for the same file."""
 
     @abstractmethod
-    def finish(self, state: Any) -> None:
+    def finish(self, state: object) -> None:
         """The file is complete."""

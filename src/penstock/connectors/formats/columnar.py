@@ -55,13 +55,13 @@ class _ColumnarFormat(BulkFormat):
     def _open(self, path: str) -> Any: ...
 
     @abstractmethod
-    def _groups(self, file: Any, size: int) -> list[Group]: ...
+    def _groups(self, file: object, size: int) -> list[Group]: ...
 
     @abstractmethod
-    def _schema(self, file: Any) -> Any: ...
+    def _schema(self, file: object) -> Any: ...
 
     @abstractmethod
-    def _batches(self, file: Any, group: int, columns: list[str]) -> Iterator[Any]: ...
+    def _batches(self, file: object, group: int, columns: list[str]) -> Iterator[Any]: ...
 
     def stop_for(self, extent: Extent, records: int) -> tuple[int, int]:
         """Whole groups, at least one."""
@@ -114,7 +114,7 @@ class _ColumnarFormat(BulkFormat):
         pairs = {given[fold(name)]: name for name in wanted if fold(name) in given}
         return {name: pairs[name] for name in found if name in pairs}
 
-    def _converter(self, schema: Any, path: str) -> Callable[[Any], Any]:
+    def _converter(self, schema: object, path: str) -> Callable[[Any], Any]:
         return row_converter(self._row_type if self._row_type is not None else row_type_of(schema, path))
 
 
@@ -198,7 +198,7 @@ class _GenericParquet(ParquetColumnarRowInputFormat, StreamFormat):
         super().__init__(column_type(schema.parsed, schema.named))
         self._avro = schema
 
-    def _converter(self, schema: Any, path: str) -> Callable[[Any], Any]:
+    def _converter(self, schema: object, path: str) -> Callable[[Any], Any]:
         convert = super()._converter(schema, path)
         restore = from_columns(self._avro.parsed, self._avro.named)
         return lambda value: restore(convert(value).as_dict(True))
@@ -229,10 +229,10 @@ class _ColumnarFactory(BulkWriterFactory):
         self._options = options or {}
 
     @abstractmethod
-    def _open(self, file: BinaryIO, schema: Any) -> Any: ...
+    def _open(self, file: BinaryIO, schema: object) -> Any: ...
 
     @abstractmethod
-    def _write(self, writer: Any, table: Any) -> None: ...
+    def _write(self, writer: object, table: object) -> None: ...
 
     @cached_property
     def _schema(self) -> Any:
@@ -252,7 +252,7 @@ class _ColumnarFactory(BulkWriterFactory):
 class _ParquetFactory(_ColumnarFactory):
     suffix, form = ".parquet", "Parquet"
 
-    def _open(self, file: BinaryIO, schema: Any) -> Any:
+    def _open(self, file: BinaryIO, schema: object) -> Any:
         from pyarrow.parquet import ParquetWriter
 
         return ParquetWriter(file, schema, **self._options)
@@ -273,7 +273,7 @@ class _AvroParquetFactory(_ParquetFactory):
     def write(self, file: BinaryIO, values: Sequence[Any], state: Any) -> Any:
         return super().write(file, [self._prepared(value) for value in values], state)
 
-    def _prepared(self, value: Any) -> Any:
+    def _prepared(self, value: object) -> Any:
         try:
             return self._prepare(value)
         except (ValueError, TypeError, AttributeError) as error:
@@ -286,7 +286,7 @@ class _AvroParquetFactory(_ParquetFactory):
 class _OrcFactory(_ColumnarFactory):
     suffix, form = ".orc", "ORC"
 
-    def _open(self, file: BinaryIO, schema: Any) -> Any:
+    def _open(self, file: BinaryIO, schema: object) -> Any:
         from pyarrow.orc import ORCWriter
 
         return ORCWriter(file, **self._options)

@@ -144,7 +144,7 @@ class CsvReaderFormat(StreamFormat):
                 stacklevel=2,
             )
 
-    def _plain_batch(self, lines: _Lines, assemble: _Assembler) -> list[Any] | None:
+    def _plain_batch(self, lines: _Lines, assemble: _Assembler) -> list[object] | None:
         """The records of the next lines if they are plain; None if they are not, or if one is at fault."""
         ahead = lines.ahead(_READ_ROWS)
         if not ahead:
@@ -159,7 +159,7 @@ class CsvReaderFormat(StreamFormat):
         lines.skip(len(ahead))
         return batch
 
-    def _batch(self, rows: Iterator[list[str]], lines: _Lines, assemble: _Assembler, path: str) -> list[Any]:
+    def _batch(self, rows: Iterator[list[str]], lines: _Lines, assemble: _Assembler, path: str) -> list[object]:
         texts: list[list[str]] = []
         places: list[int] = []
         broken: csv.Error | UnicodeDecodeError | None = None
@@ -194,7 +194,7 @@ class _Assembler:
         ]
         self._make, self._tolerant = row_maker(self._names), schema.extra_columns is not None
 
-    def one(self, texts: list[str]) -> Any:
+    def one(self, texts: list[str]) -> object:
         """The row of one record."""
         count = len(self._readers)
         if len(texts) < count or (len(texts) > count and not self._tolerates(texts[count:])):
@@ -214,7 +214,7 @@ class _Assembler:
         return rows_of(self._names, map(list, zip(*columns, strict=True)))
 
 
-def _assembled(assemble: _Assembler, texts: list[str], path: str, place: int) -> Any:
+def _assembled(assemble: _Assembler, texts: list[str], path: str, place: int) -> object:
     try:
         return assemble.one(texts)
     except (ValueError, TypeError) as error:
@@ -302,5 +302,5 @@ class _CsvFactory(BulkWriterFactory):
         file.write("".join(map(self._line.of, values)).encode())
         return True
 
-    def finish(self, state: Any) -> None:
+    def finish(self, state: object) -> None:
         """Lines are complete as they are."""

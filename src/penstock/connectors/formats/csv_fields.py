@@ -43,7 +43,7 @@ def field_reader(name: str, info: TypeInformation, separator: str, null: str | N
 
 
 def column_reader(
-    info: TypeInformation, null: str | None, read: Callable[[str], Any]
+    info: TypeInformation, null: str | None, read: Callable[[str], object]
 ) -> Callable[[Sequence[str]], Any]:
     """`read`, the field's reader, for all records of a batch at once: the commonest types without a call for each."""
     what, bound = kind(info), WHOLE_BOUNDS.get(kind(info))
@@ -115,13 +115,13 @@ def _writer(info: TypeInformation, separator: str, null: str | None) -> Callable
     return lambda value: _shown(convert(value))
 
 
-def _time_out(value: Any) -> str:
+def _time_out(value: object) -> str:
     if not isinstance(value, datetime.time):
         raise ValueError(f"{value!r} is a {type(value).__name__}")
     return value.isoformat()
 
 
-def _timestamp_out(value: Any) -> str:
+def _timestamp_out(value: object) -> str:
     """As `java.sql.Timestamp` shows it: a blank, and a fraction of one digit at least."""
     if not isinstance(value, datetime.datetime):
         raise ValueError(f"{value!r} is a {type(value).__name__}")
@@ -134,7 +134,7 @@ _AS_IN_SQL = {"SQL_TIME": _time_out, "SQL_TIMESTAMP": _timestamp_out}
 """Kinds that Flink writes to CSV as `java.sql` shows them, and not as ISO 8601 has it."""
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -161,7 +161,7 @@ class CsvLine:
         """The line with the names of the columns."""
         return self._marks.line([self._marks.text(name) for name in self._names])
 
-    def of(self, record: Any) -> str:
+    def of(self, record: object) -> str:
         """One line, with its end; `RecordError` if the record cannot be written."""
         try:
             values = field_values(record, self._names, "CSV")

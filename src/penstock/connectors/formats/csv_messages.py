@@ -6,7 +6,7 @@ import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from penstock.connectors.formats.csv_fields import CsvLine, field_reader, split_line
 from penstock.connectors.formats.csv_schema import CsvColumn, CsvDialect
@@ -36,18 +36,18 @@ class _Builder:
             raise TypeError("Type information must not be None")
         self._settings = _Settings(type_info, CsvDialect())
 
-    def _mark(self, **changes: Any) -> Any:
+    def _mark(self, **changes: Any) -> Self:
         self._settings = replace(self._settings, dialect=replace(self._settings.dialect, **changes))
         return self
 
-    def set_array_element_delimiter(self, delimiter: str) -> Any:
+    def set_array_element_delimiter(self, delimiter: str) -> Self:
         self._settings = replace(self._settings, separator=delimiter)
         return self
 
-    def set_quote_character(self, c: str) -> Any:
+    def set_quote_character(self, c: str) -> Self:
         return self._mark(quote=c)
 
-    def set_escape_character(self, c: str) -> Any:
+    def set_escape_character(self, c: str) -> Self:
         return self._mark(escape=c)
 
 

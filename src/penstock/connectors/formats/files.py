@@ -13,7 +13,7 @@ import os
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO, Generic, NamedTuple, cast
+from typing import IO, Any, BinaryIO, Generic, NamedTuple, cast
 
 from penstock.connectors.file_listing import edges, stat_file
 from penstock.core.errors import OperatorError, PenstockError, ProgramError, RecordError, SourceError
@@ -282,7 +282,7 @@ def refuse_empty(extent: Extent) -> None:
 class _Unpacked:
     """A packed file; damage is reported with the file's name."""
 
-    def __init__(self, path: str, file: Any) -> None:
+    def __init__(self, path: str, file: IO[bytes]) -> None:
         self._path, self._file = path, file
 
     def __enter__(self) -> _Unpacked:
@@ -296,11 +296,11 @@ class _Unpacked:
 
     def readline(self) -> bytes:
         with damaged(self._path, EOFError, OSError, lzma.LZMAError, zlib.error):
-            return self._file.readline()  # type: ignore[no-any-return]
+            return self._file.readline()
 
     def readlines(self, hint: int = -1) -> list[bytes]:
         with damaged(self._path, EOFError, OSError, lzma.LZMAError, zlib.error):
-            return self._file.readlines(hint)  # type: ignore[no-any-return]
+            return self._file.readlines(hint)
 
 
 class damaged:

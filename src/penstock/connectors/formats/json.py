@@ -141,7 +141,7 @@ class JsonRowSerializationSchema(SerializationSchema):
     def _write(self) -> Callable[[Any], str]:
         return _writer(self._type_info)
 
-    def serialize(self, element: Any) -> bytes:
+    def serialize(self, element: object) -> bytes:
         try:
             return self._write(element).encode()
         except (ValueError, TypeError) as error:
@@ -175,7 +175,7 @@ class _AnyJson:
     def __init__(self, ignore: bool) -> None:
         self._ignore = ignore
 
-    def __call__(self, line: bytes) -> Any:
+    def __call__(self, line: bytes) -> object:
         try:
             return _parse_any(line)
         except ValueError as error:
@@ -184,11 +184,11 @@ class _AnyJson:
             raise RecordError(f"the line {line!r:.200} cannot be read as JSON: {error}") from error
 
 
-def _parser(parse_float: Callable[[str], Any] | None) -> Convert:
+def _parser(parse_float: Callable[[str], object] | None) -> Convert:
     """`json.loads`, at a fraction of its price for what is most common: UTF-8 without blanks around the value."""
     scan = json.JSONDecoder(parse_float=parse_float).raw_decode
 
-    def parse(message: bytes) -> Any:
+    def parse(message: bytes) -> object:
         try:
             text = message.decode()
             value, end = scan(text)
@@ -282,7 +282,7 @@ def _lenient(convert: Convert) -> Convert:
 
 
 def _named(name: str, convert: Convert) -> Convert:
-    def call(value: Any) -> Any:
+    def call(value: object) -> Any:
         try:
             return convert(value)
         except (ValueError, TypeError) as error:
@@ -291,7 +291,7 @@ def _named(name: str, convert: Convert) -> Convert:
     return call
 
 
-def _expect(value: Any, cls: type) -> Any:
+def _expect(value: object, cls: type) -> Any:
     if not isinstance(value, cls):
         raise ValueError(f"{value!r:.100} is not {'an object' if cls is dict else 'an array'}")
     return value
@@ -310,7 +310,7 @@ def _scalar_writer(info: TypeInformation) -> Callable[[Any], str]:
     return lambda value: _text(convert(value))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if type(value) is str:
         return _quoted(value)
     if type(value) is NumberText or (isinstance(value, Decimal) and value.is_finite()):

@@ -27,7 +27,7 @@ def type_of_json_schema(json_schema: str) -> TypeInformation:
     return _convert("<root>", root, root)
 
 
-def _convert(where: str, node: Any, root: Any) -> TypeInformation:
+def _convert(where: str, node: object, root: object) -> TypeInformation:
     if not isinstance(node, dict):
         raise ProgramError(f"json_schema(): {where} is not an object but {node!r:.100}")
     if "$ref" in node:
@@ -46,7 +46,7 @@ def _convert(where: str, node: Any, root: Any) -> TypeInformation:
     raise ProgramError(f"json_schema(): {where} has the type {name!r}, for which there is none here")
 
 
-def _type_name(where: str, node: dict[str, Any]) -> Any:
+def _type_name(where: str, node: dict[str, object]) -> object:
     found = node.get("type")
     names = [n for n in found if n != "null"] if isinstance(found, list) else [found]
     if len(names) != 1 or names[0] is None:
@@ -60,13 +60,13 @@ def _string(node: dict[str, Any]) -> TypeInformation:
     return _FORMATS.get(node.get("format", ""), Types.STRING())
 
 
-def _array(where: str, items: Any, root: Any) -> TypeInformation:
+def _array(where: str, items: object, root: object) -> TypeInformation:
     if isinstance(items, list):
         return Types.TUPLE([_convert(f"{where}[{i}]", item, root) for i, item in enumerate(items)])
     return Types.OBJECT_ARRAY(_convert(f"{where}[]", items, root))
 
 
-def _resolve(reference: str, root: Any) -> Any:
+def _resolve(reference: str, root: object) -> object:
     if not reference.startswith("#"):
         raise ProgramError(f"json_schema(): the reference {reference!r} leads outside of the schema")
     node = root

@@ -45,7 +45,7 @@ def _whole(value: Any) -> int:
 def _within(bits: int) -> Callable[[Any], int]:
     low, high = -(1 << bits - 1), 1 << bits - 1
 
-    def check(value: Any) -> int:
+    def check(value: object) -> int:
         number = _whole(value)
         if not low <= number < high:
             raise ValueError(f"{number} does not fit in {bits} bits")
@@ -54,7 +54,7 @@ def _within(bits: int) -> Callable[[Any], int]:
     return check
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(value: object) -> bool:
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
         return value.strip().lower() == "true"
     if not isinstance(value, bool):
@@ -62,13 +62,13 @@ def _boolean(value: Any) -> bool:
     return value
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal)):
         raise ValueError(f"{value!r} is not a number")
     return float(value)
 
 
-def _single(value: Any) -> float:
+def _single(value: object) -> float:
     """The nearest 32-bit float, which is what a FLOAT is in Flink."""
     number = _number(value)
     try:
@@ -85,13 +85,13 @@ def _decimal(value: Any) -> Decimal:
         raise ValueError(f"{value!r} is not a number") from error
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _needs_text(parse: Callable[[str], Any]) -> Callable[[Any], Any]:
+def _needs_text(parse: Callable[[str], object]) -> Callable[[Any], object]:
     def read(value: Any) -> Any:
         if not isinstance(value, str):
             raise ValueError(f"{value!r} is not text")
@@ -151,12 +151,12 @@ class NumberText(str):
     __slots__ = ()
 
 
-def _double_out(value: Any) -> str:
+def _double_out(value: object) -> str:
     number = _number(value)
     return NumberText(_as_java(number)) if math.isfinite(number) else _not_finite(number)
 
 
-def _float_out(value: Any) -> str:
+def _float_out(value: object) -> str:
     number = _single(value)
     return NumberText(_as_java(_shortest(number))) if math.isfinite(number) else _not_finite(number)
 
@@ -194,7 +194,7 @@ def _as_java(number: float) -> str:
     return f"{'-' * sign}{shown[0]}.{shown[1:]}E{len(digits) + exponent - 1}"
 
 
-def _of(cls: type | tuple[type, ...], show: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _of(cls: type | tuple[type, ...], show: Callable[[Any], object]) -> Callable[[Any], object]:
     def write(value: Any) -> Any:
         if not isinstance(value, cls):
             raise ValueError(f"{value!r} is a {type(value).__name__}")
@@ -255,7 +255,7 @@ def rounded(number: Decimal, info: DecimalType) -> Decimal:
 _WIDE = Context(prec=100)
 
 
-def as_instant(value: Any) -> Instant:
+def as_instant(value: object) -> Instant:
     """The moment that an `Instant`, or a datetime with a time zone, stands for."""
     if isinstance(value, Instant):
         return value

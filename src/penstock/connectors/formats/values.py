@@ -15,7 +15,7 @@ __all__ = ["field_names", "field_values", "plain", "row_maker"]
 _SCALARS = frozenset({type(None), bool, int, float, str, bytes})
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Rows, named tuples and dataclasses, however deep inside, as dicts; rows without names and tuples as lists.
 
     >>> plain((1, Row(a=Row(1, 2)), [Row(b=3)]))
@@ -55,7 +55,7 @@ _NAMERS: tuple[tuple[Callable[[type], bool], _Named], ...] = (
 )
 
 
-def field_names(value: Any, form: str) -> list[str]:
+def field_names(value: object, form: str) -> list[str]:
     """The names of a record's fields, or f0, f1, … if it has none."""
     named = _by_name(value)
     if named is not None:
@@ -65,7 +65,7 @@ def field_names(value: Any, form: str) -> list[str]:
     raise _no_fields(value, form)
 
 
-def field_values(value: Any, names: Sequence[str], form: str) -> list[Any]:
+def field_values(value: object, names: Sequence[str], form: str) -> list[Any]:
     """The record's fields in the order of `names`; nothing of it may be dropped in silence.
 
     >>> field_values({"b": 2}, ["a", "b"], "CSV")
@@ -83,7 +83,7 @@ def field_values(value: Any, names: Sequence[str], form: str) -> list[Any]:
     return list(value)
 
 
-def _no_fields(value: Any, form: str) -> RecordError:
+def _no_fields(value: object, form: str) -> RecordError:
     return RecordError(
         f"the record {value!r:.200} cannot be written as {form}: it must have fields (tuple, Row, dataclass, dict)"
     )

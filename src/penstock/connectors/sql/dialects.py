@@ -39,14 +39,14 @@ class Dialect(ABC):
         """A DB-API connection; nothing is committed by itself."""
 
     @abstractmethod
-    def begin(self, connection: Any) -> None:
+    def begin(self, connection: object) -> None:
         """Start a transaction that is going to write."""
 
     @abstractmethod
     def may_pass(self, error: Exception) -> bool:
         """Whether another try, on another connection, may succeed."""
 
-    def adapt(self, value: Any) -> Any:
+    def adapt(self, value: object) -> Any:
         """A value as the driver takes it."""
         return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
@@ -79,7 +79,7 @@ class Sqlite(Dialect):
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_IOERR)
 
-    def adapt(self, value: Any) -> Any:
+    def adapt(self, value: object) -> Any:
         value = super().adapt(value)
         make = next((make for cls, make in _SQLITE_VALUES if isinstance(value, cls)), None)
         return value if make is None else make(value)
@@ -141,7 +141,7 @@ class PostgreSql(Dialect):
 
         return psycopg.connect(self.address, user=self.user, password=self.password)  # None: as the address says
 
-    def begin(self, connection: Any) -> None:
+    def begin(self, connection: object) -> None:
         """The driver does so with the first statement."""
 
     def may_pass(self, error: Exception) -> bool:
@@ -220,7 +220,7 @@ class MySql(Dialect):
             autocommit=False,
         )
 
-    def begin(self, connection: Any) -> None:
+    def begin(self, connection: object) -> None:
         """The server does so with the first statement."""
 
     def may_pass(self, error: Exception) -> bool:

@@ -60,7 +60,7 @@ class JdbcSink(SinkFunction, Sink):
         self.statement = Statement(sql, width, connection.dialect)
         self.execution = execution
 
-    def invoke(self, value: Any, context: SinkFunction.Context) -> None:
+    def invoke(self, value: object, context: SinkFunction.Context) -> None:
         raise TypeError("JdbcSink is not called record by record: give it to add_sink() or sink_to()")
 
     @staticmethod
@@ -95,7 +95,7 @@ class JdbcSink(SinkFunction, Sink):
         return ExactlyOnceJdbcSink(*made, jdbc_execution_options or JdbcExecutionOptions.defaults())
 
 
-def _checked(sql: str, type_info: Any, connection: JdbcConnectionOptions) -> tuple[str, int, JdbcConnectionOptions]:
+def _checked(sql: str, type_info: object, connection: JdbcConnectionOptions) -> tuple[str, int, JdbcConnectionOptions]:
     if not isinstance(type_info, RowTypeInfo | TupleTypeInfo):
         raise ProgramError(f"JdbcSink takes a row type, got {type(type_info).__name__}: use Types.ROW([...])")
     width, marks = len(type_info.get_field_types()), count_parameters(sql)
@@ -113,7 +113,7 @@ class Statement:
     width: int
     dialect: Dialect
 
-    def parameters(self, record: Any) -> tuple[Any, ...]:
+    def parameters(self, record: object) -> tuple[Any, ...]:
         """What a record gives it."""
         fields = tuple(record) if isinstance(record, Row | tuple | list) else None
         if fields is None or len(fields) != self.width:
@@ -290,7 +290,7 @@ class JdbcCommitter(Committer):
             self._session.transact(self._marks.create)
         self._ready = True
 
-    def _write(self, cursor: Any, staged: Sequence[Staged]) -> None:
+    def _write(self, cursor: object, staged: Sequence[Staged]) -> None:
         for batch in staged:
             if self._marks.move(cursor, batch):
                 self._statement.run(cursor, batch.rows)

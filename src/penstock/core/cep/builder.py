@@ -299,7 +299,7 @@ def _not_step(pattern: Pattern) -> NotStep:
     return NotStep(pattern._name, pattern._relation == "not_next", pattern._condition, gap_ms)
 
 
-def _check_name(name: Any) -> None:
+def _check_name(name: object) -> None:
     if not isinstance(name, str) or not name:
         raise TypeError(f"a pattern takes a name or a Pattern, got {name!r}")
 

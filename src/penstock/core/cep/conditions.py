@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Generic
 
 from penstock.core.functions import Function
 from penstock.core.given import a_class_of, described
+from penstock.core.subscript import Subscriptable
+from penstock.core.type_variables import IN, T, T_co
 
 __all__ = [
     "IterativeCondition",
@@ -22,17 +24,17 @@ __all__ = [
 ]
 
 
-class IterativeCondition(Function):
+class IterativeCondition(Function, Generic[IN]):
     """Whether an event may be taken, judged with a look at the events taken before it.
 
     Called for every event and every partial match that waits for it, so it must be quick and must not change anything.
     """
 
-    class Context(ABC):
+    class Context(Subscriptable, ABC, Generic[T_co]):
         """Given to `filter`; valid during the call only."""
 
         @abstractmethod
-        def get_events_for_pattern(self, name: str) -> Iterable[Any]:
+        def get_events_for_pattern(self, name: str) -> Iterable[T_co]:
             """The events that the partial match has taken under a name, in order; none if there are none yet."""
 
         @abstractmethod
@@ -43,18 +45,18 @@ class IterativeCondition(Function):
         def current_processing_time(self) -> int: ...
 
     @abstractmethod
-    def filter(self, value: Any, ctx: Any) -> bool: ...
+    def filter(self, value: IN, ctx: IterativeCondition.Context[IN]) -> bool: ...
 
-    def test(self, value: Any, ctx: Any) -> bool:
+    def test(self, value: IN, ctx: IterativeCondition.Context[IN]) -> bool:
         """What the matcher calls."""
         return bool(self.filter(value, ctx))
 
 
-class RichIterativeCondition(IterativeCondition):
+class RichIterativeCondition(IterativeCondition[IN]):
     """An iterative condition with `open` and `close`; `open` is given a runtime context without keyed state."""
 
 
-class SimpleCondition(IterativeCondition):
+class SimpleCondition(IterativeCondition[IN]):
     """A condition on the event alone.
 
     >>> SimpleCondition.of(lambda value: value > 3).filter(4)
@@ -62,81 +64,81 @@ class SimpleCondition(IterativeCondition):
     """
 
     @staticmethod
-    def of(filter_function: Callable[[Any], bool]) -> SimpleCondition:
+    def of(filter_function: Callable[[T], bool]) -> SimpleCondition[T]:
         """A plain function as a condition."""
         return _Simple(filter_function)
 
     @abstractmethod
-    def filter(self, value: Any) -> bool: ...  # type: ignore[override]
+    def filter(self, value: IN) -> bool: ...  # type: ignore[override]
 
-    def test(self, value: Any, ctx: Any) -> bool:
+    def test(self, value: IN, ctx: IterativeCondition.Context[IN]) -> bool:
         return bool(self.filter(value))
 
 
-class _Simple(SimpleCondition):
-    def __init__(self, call: Callable[[Any], bool]) -> None:
+class _Simple(SimpleCondition[IN]):
+    def __init__(self, call: Callable[[IN], bool]) -> None:
         self._call = call
 
-    def filter(self, value: Any) -> bool:  # type: ignore[override]
+    def filter(self, value: IN) -> bool:  # type: ignore[override]
         return bool(self._call(value))
 
-    def test(self, value: Any, ctx: Any) -> bool:
+    def test(self, value: IN, ctx: IterativeCondition.Context[IN]) -> bool:
         return bool(self._call(value))
 
 
-class _Iterative(IterativeCondition):
-    def __init__(self, call: Callable[[Any, Any], bool]) -> None:
+class _Iterative(IterativeCondition[IN]):
+    def __init__(self, call: Callable[[IN, IterativeCondition.Context[IN]], bool]) -> None:
         self._call = call
 
-    def filter(self, value: Any, ctx: Any) -> bool:
+    def filter(self, value: IN, ctx: IterativeCondition.Context[IN]) -> bool:
         return bool(self._call(value, ctx))
 
     test = filter
 
 
-class _Subtype(SimpleCondition):
+class _Subtype(SimpleCondition[object]):
     def __init__(self, kind: type) -> None:
         self._kind = kind
 
-    def filter(self, value: Any) -> bool:  # type: ignore[override]
+    def filter(self, value: object) -> bool:  # type: ignore[override]
         return isinstance(value, self._kind)
 
 
-class _Joined(IterativeCondition):
+class _Joined(IterativeCondition[IN]):
     """Two conditions; the second is not asked when the first decides."""
 
-    def __init__(self, first: IterativeCondition, second: IterativeCondition) -> None:
+    def __init__(self, first: IterativeCondition[IN], second: IterativeCondition[IN]) -> None:
         self.first, self.second = first, second
 
 
-class _And(_Joined):
-    def filter(self, value: Any, ctx: Any) -> bool:
+class _And(_Joined[IN]):
+    def filter(self, value: IN, ctx: IterativeCondition.Context[IN]) -> bool:
         return self.first.test(value, ctx) and self.second.test(value, ctx)
 
 
-class _Or(_Joined):
-    def filter(self, value: Any, ctx: Any) -> bool:
+class _Or(_Joined[IN]):
+    def filter(self, value: IN, ctx: IterativeCondition.Context[IN]) -> bool:
         return self.first.test(value, ctx) or self.second.test(value, ctx)
 
 
-def both(first: IterativeCondition | None, second: IterativeCondition) -> IterativeCondition:
+def both(first: IterativeCondition[T] | None, second: IterativeCondition[T]) -> IterativeCondition[T]:
     """Both must hold."""
     return second if first is None else _And(first, second)
 
 
-def either(first: IterativeCondition | None, second: IterativeCondition) -> IterativeCondition:
+def either(first: IterativeCondition[T] | None, second: IterativeCondition[T]) -> IterativeCondition[T]:
     """One must hold."""
     return second if first is None else _Or(first, second)
 
 
-def of_type(kind: Any) -> IterativeCondition:
+def of_type(kind: object) -> IterativeCondition[object]:
     """The event must be an instance of a class."""
     if not isinstance(kind, type):
         raise TypeError(f"subtype() takes a class, got {kind!r}")
     return _Subtype(kind)
 
 
-def condition(given: Any, where: str) -> IterativeCondition:
+def condition(given: object, where: str) -> IterativeCondition[Any]:
     """What a user gave as a condition: an object, or a function of the event, or of the event and the context."""
     if isinstance(given, IterativeCondition):
         return given
@@ -150,7 +152,7 @@ def condition(given: Any, where: str) -> IterativeCondition:
     return _Iterative(given) if _parameters(given) == 2 else _Simple(given)
 
 
-def _parameters(call: Callable[..., Any]) -> int:
+def _parameters(call: Callable[..., object]) -> int:
     """How many positional arguments a function needs."""
     try:
         found = inspect.signature(call).parameters.values()
@@ -160,7 +162,7 @@ def _parameters(call: Callable[..., Any]) -> int:
     return sum(1 for p in found if p.kind in kinds and p.default is inspect.Parameter.empty)
 
 
-def parts(given: IterativeCondition | None) -> list[IterativeCondition]:
+def parts(given: IterativeCondition[Any] | None) -> list[IterativeCondition[Any]]:
     """The conditions that a condition is made of: those that users wrote, to be opened and closed."""
     if isinstance(given, _Joined):
         return parts(given.first) + parts(given.second)

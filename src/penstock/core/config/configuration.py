@@ -26,7 +26,7 @@ class Configuration:
     2
     """
 
-    def __init__(self, other: Configuration | Mapping[str, Any] | None = None) -> None:
+    def __init__(self, other: Configuration | Mapping[str, object] | None = None) -> None:
         self._data: dict[str, str] = {}
         self._typed: dict[str, int | float | bool | bytearray] = {}
         if isinstance(other, Configuration):
@@ -35,7 +35,7 @@ class Configuration:
             self._data.update({k: _text(v) for k, v in other.items()})
 
     @classmethod
-    def from_dict(cls, map: Mapping[str, Any]) -> Configuration:
+    def from_dict(cls, map: Mapping[str, object]) -> Configuration:
         return cls(map)
 
     @staticmethod
@@ -137,7 +137,7 @@ class Configuration:
             return self.get_boolean(option.key, False)  # type: ignore[return-value]
         return self._number(option.key, None, option.kind)  # type: ignore[no-any-return]
 
-    def _number(self, key: str, default: Any, kind: type) -> Any:
+    def _number(self, key: str, default: object, kind: type) -> Any:
         text = self._data.get(key)
         if text is None:
             return default
@@ -152,7 +152,7 @@ class Configuration:
     def key_set(self) -> builtins.set[str]:
         return set(self._data)
 
-    def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
+    def add_all_to_dict(self, target_dict: dict[str, object]) -> None:
         """Settings as they were set: what `set_integer` was given is an int, `set_bytearray` a bytearray.
 
         >>> Configuration().set_integer("n", 1).set_string("s", "1").add_all_to_dict(found := {})
@@ -181,11 +181,11 @@ class Configuration:
         return f"Configuration({self._data})"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _flow_list(text: str) -> list[Any]:
+def _flow_list(text: str) -> list[object]:
     try:
         return list(ast.literal_eval(text))
     except (ValueError, SyntaxError):

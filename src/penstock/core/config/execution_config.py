@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from penstock.core.compat import accept
 from penstock.core.config.configuration import Configuration
@@ -105,7 +104,7 @@ class ExecutionConfig:
     def has_auto_generated_uids_enabled(self) -> bool:
         return self._said.get(AUTO_UIDS)
 
-    def set_global_job_parameters(self, global_job_parameters_dict: Mapping[str, Any]) -> ExecutionConfig:
+    def set_global_job_parameters(self, global_job_parameters_dict: Mapping[str, object]) -> ExecutionConfig:
         """What functions get from `RuntimeContext.get_job_parameter`."""
         texts = {str(k): v if isinstance(v, str) else str(v) for k, v in global_job_parameters_dict.items()}
         self._conf.set_string(JOB_PARAMETERS.key, json.dumps(texts))
@@ -180,7 +179,7 @@ class ExecutionConfig:
     def is_use_snapshot_compression(self) -> bool:
         return self._said.get(SNAPSHOT_COMPRESSION)
 
-    def _accept(self, option: ConfigOption[Any], value: str) -> ExecutionConfig:
+    def _accept(self, option: ConfigOption[object], value: str) -> ExecutionConfig:
         accept(self._conf, option, value)
         return self
 
@@ -191,13 +190,13 @@ class ExecutionConfig:
         return hash(self._conf)
 
 
-def _positive(value: int, option: ConfigOption[Any]) -> int:
+def _positive(value: int, option: ConfigOption[object]) -> int:
     if not isinstance(value, int) or value < 1:
         raise ConfigurationError(f"{option.key} must be a whole number of at least 1, got {value!r}")
     return value
 
 
-def _not_negative(value: int, option: ConfigOption[Any]) -> int:
+def _not_negative(value: int, option: ConfigOption[object]) -> int:
     if not isinstance(value, int) or value < 0:
         raise ConfigurationError(f"{option.key} must not be negative, got {value!r}")
     return value

@@ -1,4 +1,4 @@
-"""The bounded host: one Spark batch job for a job whose whole input is there (P10)."""
+"""The bounded host: one Spark batch job, for a job whose sources are all bounded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from penstock.spark.failures import errors_travel, translate
 from penstock.spark.frames import make_frames, own_vertices, union_frames
 from penstock.spark.job_thread import JobThread
 from penstock.spark.pickled_plan import PickledPlan, pickle_plan
-from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
+from penstock.spark.rows import SCHEMA, ArrowFunction, from_arrow, to_arrow
 from penstock.spark.startup.jvm_exit import jvm_exit_behind
 from penstock.spark.startup.session import job_session
 
@@ -37,7 +37,7 @@ __all__ = ["start_bounded", "tasks_done"]
 
 
 def start_bounded(plan: JobPlan, conf: Configuration, job_id: str = "") -> JobClient:
-    """Start a bounded job; it runs in a thread of its own."""
+    """Start a bounded job, which runs in a thread of its own; called by `launch`."""
     make_frames(plan)
     pickled = pickle_plan(plan)
     spark = job_session(plan, conf, __name__)
@@ -45,7 +45,7 @@ def start_bounded(plan: JobPlan, conf: Configuration, job_id: str = "") -> JobCl
 
 
 class BoundedJob(SparkJobClient):
-    """One batch: no checkpoint; sinks publish only at the end."""
+    """The client of a bounded job: one batch, no checkpoint; sinks publish at the end."""
 
     def __init__(self, plan: JobPlan, pickled: PickledPlan, spark: SparkSession, job_id: str = "") -> None:
         # configuration
@@ -109,7 +109,7 @@ class BoundedJob(SparkJobClient):
 
 
 def tasks_done(spark: SparkSession, job_group: str) -> int:
-    """Completed tasks of all Spark jobs of a group, as far as Spark still knows."""
+    """Completed tasks of all Spark jobs of a group, as far as Spark still knows them: a bounded job's progress."""
     tracker = spark.sparkContext.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(job_group)]
     stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
@@ -117,7 +117,7 @@ def tasks_done(spark: SparkSession, job_group: str) -> int:
 
 
 def line(spark: SparkSession, plan: JobPlan, pickled: PickledPlan, info: BatchInfo) -> DataFrame:
-    """The line of stages as a batch DataFrame."""
+    """The line of stages as a batch DataFrame; nothing runs before an action is called on it."""
     splits = [(v.vertex_id, s) for v in own_vertices(plan) for s in range(v.parallelism)]
     tasks = len(splits) + 1
     frame = spark.range(0, tasks, 1, tasks).mapInArrow(_reader(pickled, splits, info), SCHEMA)
@@ -128,8 +128,8 @@ def line(spark: SparkSession, plan: JobPlan, pickled: PickledPlan, info: BatchIn
     return frame
 
 
-def _reader(pickled: PickledPlan, splits: list[tuple[int, int]], info: BatchInfo) -> Any:
-    """Task 0 sends the control rows, task i + 1 reads split i."""
+def _reader(pickled: PickledPlan, splits: list[tuple[int, int]], info: BatchInfo) -> ArrowFunction:
+    """Level 0: task 0 sends the control rows, task i + 1 reads split i."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
@@ -148,7 +148,9 @@ def _split(plan: JobPlan, place: tuple[int, int], info: BatchInfo) -> Iterator[C
     return read_split(plan, vertex, split, Position(start.at), None, SystemClock(), info)
 
 
-def _stage(pickled: PickledPlan, level: int) -> Any:
+def _stage(pickled: PickledPlan, level: int) -> ArrowFunction:
+    """A later stage: each task runs the subtasks of its partition, with state in memory or spilled to disk."""
+
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
             plan = pickled.load()

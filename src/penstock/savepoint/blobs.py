@@ -1,4 +1,4 @@
-"""A blob of state outside its store: whose it is, of which kind, where."""
+"""Blobs: the entries of state stores, as a savepoint keeps them: by operator, kind and place."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ _KINDS = {b"P": "page", b"G": "directory", b"S": "segment", b"O": "operator", b"
 _LETTERS = {kind: letter for letter, kind in _KINDS.items()}
 
 KEYED = frozenset({"page", "directory", "segment"})
-"""Kinds whose place is a key group; the place of the others is a subtask."""
+"""Kinds of blobs whose place is a key group; the place of the others is a subtask."""
 
 
 class Blob(NamedTuple):
-    """What lies under one key of a state store. `place`: key group or subtask; `rest`: the rest of the key."""
+    """One entry of a state store. `operator` is a uid, `value` the bytes as the store has them.
+
+    `place` is a key group for keyed state, else a subtask; `rest` is the rest of the key.
+    """
 
     operator: str
     kind: str
@@ -28,7 +31,7 @@ class Blob(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """Its key in a state store."""
+        """The key of the blob in a state store."""
         return b"%b%b%b%b" % (
             store_prefix(self.operator),
             _LETTERS[self.kind],
@@ -38,7 +41,7 @@ class Blob(NamedTuple):
 
 
 def split_roots(items: Iterable[tuple[bytes, bytes]], roots: dict[bytes, bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """What a store holds but its roots, which are put aside: they say what goes into the metadata."""
+    """The entries of a store without its roots, which are collected in `roots`: the metadata is made from them."""
     for key, value in items:
         if key[8:9] == b"R":
             roots[key] = value
@@ -47,7 +50,10 @@ def split_roots(items: Iterable[tuple[bytes, bytes]], roots: dict[bytes, bytes])
 
 
 def blobs_of(items: Iterable[tuple[bytes, bytes]], uids: Mapping[bytes, str]) -> Iterator[Blob]:
-    """The blobs of a store, without roots; `uids`: by their prefix in keys."""
+    """The blobs of a store's entries, which must not contain roots; `uids` has each uid by its prefix in keys.
+
+    Raises SavepointError for a key of an operator that is not among them.
+    """
     for key, value in items:
         uid, kind = uids.get(key[:8]), _KINDS.get(key[8:9])
         if uid is None or kind is None:

@@ -1,21 +1,19 @@
-"""Keyed state in another number of key groups: everything is laid out anew, whatever is in it."""
+"""Lays keyed state out anew, in another number of key groups."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from penstock.runtime.codec import loads
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.collections import BucketMap, SegmentList
 from penstock.runtime.state.page import Page
 from penstock.runtime.state.timed import Runs
-from penstock.state.keyed import make_backend, pages
+from penstock.state.keyed import Stored, make_backend, pages
 
 __all__ = ["regrouped"]
 
 
 def regrouped(old: KeyedBackend, uid: str, max_parallelism: int) -> KeyedBackend:
-    """The same keys with the same state and timers, in pages of so many key groups."""
+    """The same keys with the same state and timers, in pages of `max_parallelism` key groups."""
     new = make_backend(uid, (), max_parallelism)
     for page in pages(old):
         with old.at(page):
@@ -38,8 +36,8 @@ def _move_page(old: KeyedBackend, new: KeyedBackend, page: Page) -> None:
             new.register(domain, timestamp, namespace)
 
 
-def _moved(old: KeyedBackend, new: KeyedBackend, stored: Any) -> Any:
-    """What is stored, still encoded; large collections get segments of their new key group."""
+def _moved(old: KeyedBackend, new: KeyedBackend, stored: Stored) -> object:
+    """A stored value for the new layout, still encoded; large collections get segments in their new key group."""
     if stored.__class__ is SegmentList:
         made = SegmentList([], [], 0)
         for blob in old.read_blobs(stored.keys(old)):

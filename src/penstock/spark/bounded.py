@@ -86,14 +86,17 @@ class BoundedJob(SparkJobClient):
         return 1, 0
 
     def ask_to_stop(self) -> None:
+        """Cancel the Spark job; sinks have published nothing then. Called from any thread."""
         if self.status is JobStatus.RUNNING:
             self._record.status = JobStatus.CANCELED
             self._spark.sparkContext.cancelJobGroup(self.job_id)
 
     def stop(self) -> None:
+        """As `ask_to_stop`: what Spark still runs has no effect, so the end is not waited for."""
         self.ask_to_stop()
 
     def accumulators(self) -> dict[str, Any]:
+        """The accumulators of the batch; empty while it runs."""
         return self._book.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
@@ -104,6 +107,7 @@ class BoundedJob(SparkJobClient):
         return {"subtasks": [], "tasks": (min(tasks, tasks_done(self._spark, self.job_id)), tasks)}
 
     def results(self, name: str) -> Iterator[Any]:
+        """The collected records of a stream, after the end of the job; every call gives all of them."""
         self.wait()
         yield from self._results.get(name, [])
 

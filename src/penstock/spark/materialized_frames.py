@@ -48,17 +48,21 @@ class MaterializedFrame(Source):
         self._path, self._counts = path, counts
 
     def split_parallelism(self, parallelism: int) -> int:
+        """The rows are in one file, in an order that is kept: one subtask."""
         return 1
 
     def split_count(self, parallelism: int, one_batch: bool) -> int:
+        """One split, as one task reads the DataFrame itself."""
         return 1
 
     def initial(self, split: int, splits: int) -> Position:
+        """Before the first batch; a DataFrame without rows has ended there."""
         return Position(0, not self._counts)
 
     def advance(
         self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
     ) -> Position:
+        """Whole batches, as many as it takes to reach the limit."""
         stop: int = start.at
         while stop < len(self._counts) and limit > 0:
             limit -= self._counts[stop]
@@ -66,6 +70,7 @@ class MaterializedFrame(Source):
         return Position(stop, stop == len(self._counts))
 
     def read(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[ReadBatch]:
+        """The rows between two positions; called in a worker."""
         stop = len(self._counts) if end is None else end.at
         if stop > start.at:
             with pa.OSFile(self._path) as file:

@@ -192,6 +192,6 @@ def test_a_job_is_started_from_a_savepoint_on_the_command_line(tmp_path: Path) -
     assert run("s") == (0, "6\n10\n")
     code, text = run("t")
     assert code == 1
-    assert "nobody claims the state of operator 'Reduce' (uid s)" in text
+    assert "no operator claims the state of operator 'Reduce' (uid s)" in text
     assert run("t", "--allow-unclaimed-state") == (0, "3\n7\n")
     assert "the bounded host cannot: it keeps no state" in run("s", "--host", "bounded")[1]

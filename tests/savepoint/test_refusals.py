@@ -44,8 +44,8 @@ def refusal(env: StreamExecutionEnvironment, saved: str, **more: Any) -> str:
 def test_state_that_nobody_claims(saved: str) -> None:
     assert refusal(counted("total"), saved) == (
         f"The job 'Penstock Job' cannot start from {saved}:\n"
-        "- nobody claims the state of operator 'Reduce' (uid sum). Give the operator that is to take it over this uid, "
-        "or allow it to be dropped (--allow-unclaimed-state, or execution.state-recovery.ignore-unclaimed-state)"
+        "- no operator claims the state of operator 'Reduce' (uid sum). Give the operator that is to take it over this "
+        "uid, or allow it to be dropped (--allow-unclaimed-state, or execution.state-recovery.ignore-unclaimed-state)"
     )
 
 
@@ -56,7 +56,7 @@ def test_state_that_nobody_claims_is_dropped_if_that_is_allowed(saved: str) -> N
 
 
 def test_a_position_that_nobody_claims(saved: str) -> None:
-    assert "nobody claims the position of source 'Source: Collection' (uid numbers)" in refusal(
+    assert "no source claims the position of source 'Source: Collection' (uid numbers)" in refusal(
         counted(source="other"), saved
     )
 

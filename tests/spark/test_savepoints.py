@@ -191,7 +191,7 @@ def test_a_job_is_stopped_rescaled_and_upgraded_and_its_results_are_those_of_one
     made = editor.write(str(tmp_path / "made")).keyed("op")
     assert dict(zip(made["key"], made["value"], strict=True)) == {i: 2 * i for i in range(5)}
 
-    with pytest.raises(SavepointError, match=r"nobody claims the state of operator 'Map' \(uid marked\)"):
+    with pytest.raises(SavepointError, match=r"no operator claims the state of operator 'Map' \(uid marked\)"):
         _without_marks(tmp_path, ended)
     with pytest.raises(ForeignCheckpointError, match=r"does not fit this program:\n- .*keyed state, but is not keyed"):
         _not_keyed(tmp_path)

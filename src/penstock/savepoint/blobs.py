@@ -1,4 +1,4 @@
-"""A blob of state outside its store: whose it is, of which kind, where."""
+"""Blobs: the entries of state stores, as a savepoint keeps them: by operator, kind and place."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ _NAMES = {
 _KINDS = {name: kind for kind, name in _NAMES.items()}
 
 KEYED = frozenset({"page", "directory", "segment"})
-"""Kinds whose place is a key group; the place of the others is a subtask."""
+"""Kinds of blobs whose place is a key group; the place of the others is a subtask."""
 
 
 class Blob(NamedTuple):
-    """What lies under one key of a state store. `place`: key group or subtask; `rest`: the rest of the key."""
+    """One entry of a state store. `operator` is a uid, `value` the bytes as the store has them.
+
+    `place` is a key group for keyed state, else a subtask; `rest` is the rest of the key.
+    """
 
     operator: str
     kind: str
@@ -34,7 +37,7 @@ class Blob(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """Its key in a state store."""
+        """The key of the blob in a state store."""
         return self._parsed.encode()
 
     @property
@@ -48,7 +51,7 @@ class Blob(NamedTuple):
 
 
 def split_roots(items: Iterable[tuple[bytes, bytes]], roots: dict[bytes, bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """What a store holds but its roots, which are put aside: they say what goes into the metadata."""
+    """The entries of a store without its roots, which are collected in `roots`: the metadata is made from them."""
     for key, value in items:
         if kind_of(key) is BlobKind.ROOT:
             roots[key] = value
@@ -57,7 +60,10 @@ def split_roots(items: Iterable[tuple[bytes, bytes]], roots: dict[bytes, bytes])
 
 
 def blobs_of(items: Iterable[tuple[bytes, bytes]], uids: Mapping[bytes, str]) -> Iterator[Blob]:
-    """The blobs of a store, without roots; `uids`: by their prefix in keys."""
+    """The blobs of a store's entries, which must not contain roots; `uids` has each uid by its prefix in keys.
+
+    Raises SavepointError for a key of an operator that is not among them.
+    """
     for key, value in items:
         parsed = parse_key(key) if kind_of(key) in _NAMES else None
         uid = None if parsed is None else uids.get(parsed.uid_hash)

@@ -1,4 +1,4 @@
-"""Whether a program can start from a savepoint, and the plan with which it does (F4)."""
+"""Whether a program can start from a savepoint, and the plan with which it does."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["DEFAULT_MAX_PARALLELISM", "another_program", "fit", "pin"]
 DEFAULT_MAX_PARALLELISM = 128
 
 _OF_TIME = frozenset({"TimestampsSpec"})
-"""Operators whose state is about time alone: nothing is lost with it that later records do not bring back."""
+"""Kinds of operators whose state is about time alone: later records bring back what is lost with it."""
 
 
 _SINKS = frozenset({"SinkSpec", "FunctionSinkSpec"})
-"""Operators whose own snapshot is what they have prepared, and nothing once that is committed."""
+"""Kinds of operators whose snapshot is what they have prepared: once that is committed it is not missed."""
 
 
 _CONTENTS = {
@@ -35,9 +35,10 @@ _CONTENTS = {
 
 
 def fit(plan: JobPlan, savepoint: Savepoint, allow_unclaimed: bool = False) -> JobPlan:
-    """The plan as it runs from this savepoint, or a refusal that names what does not fit.
+    """The plan as it runs from a savepoint; called by hosts before a job starts from one.
 
-    Key groups and source splits stay as many as they were: positions and pages depend on them.
+    Raises SavepointError with a list of all that does not fit. The numbers of key groups and of source splits stay as
+    they were, for pages and positions depend on them. `allow_unclaimed` lets state that no operator claims be dropped.
     """
     metadata = savepoint.metadata
     operators = {op.uid: op for v in plan.vertices for op in v.operators}
@@ -60,7 +61,10 @@ def fit(plan: JobPlan, savepoint: Savepoint, allow_unclaimed: bool = False) -> J
 def another_program(
     plan: JobPlan, notes: Iterable[OperatorNote], keeps: Callable[[OperatorNote], bool]
 ) -> Iterator[str]:
-    """Operators that have a generated uid in common with other operators, whose state or position is not theirs."""
+    """Complaints about operators without a uid of their own whose generated uid meant another operator before.
+
+    `keeps` says whether an operator has state to lose. Nothing is yielded if the program is to be accepted as it is.
+    """
     if plan.settings.accept_changed_program:
         return
     operators = {op.uid: op for v in plan.vertices for op in v.operators}
@@ -89,20 +93,20 @@ def _unclaimed(metadata: Metadata, operators: dict[str, ChainedOperator]) -> Ite
     )
     for note in metadata.operators:
         if note.uid not in operators and _keeps(note, metadata):
-            yield f"nobody claims the state of operator '{note.name}' (uid {note.uid}). {way_out}"
+            yield f"no operator claims the state of operator '{note.name}' (uid {note.uid}). {way_out}"
     for source in metadata.sources:
         if source.uid not in operators:
-            yield f"nobody claims the position of source '{source.name}' (uid {source.uid}). {way_out}"
+            yield f"no source claims the position of source '{source.name}' (uid {source.uid}). {way_out}"
 
 
 def _keeps(note: OperatorNote, metadata: Metadata) -> bool:
-    """Whether an operator has state that would be missed."""
+    """Whether an operator has state that would be missed if it were dropped."""
     committed = {"operator"} if note.kind in _SINKS and metadata.committed else set()
     return note.kind not in _OF_TIME and bool(set(note.blobs) - committed)
 
 
 def _changed(metadata: Metadata, operators: dict[str, ChainedOperator]) -> Iterator[str]:
-    """Operators that have a uid of the savepoint but cannot hold its state."""
+    """Complaints about operators that have a uid of the savepoint but cannot hold the state that is under it."""
     for note in metadata.operators:
         now = operators.get(note.uid)
         if now is None or not _keeps(note, metadata):
@@ -123,7 +127,7 @@ def _changed(metadata: Metadata, operators: dict[str, ChainedOperator]) -> Itera
                 "made of it: keep the kind of function as it was, or give it another uid"
             )
         if "list" in note.blobs and checkpointed_function(now.spec) is None:
-            yield f"{where} has operator state, but its function is no CheckpointedFunction: give it another uid"
+            yield f"{where} has operator state, but its function is not a CheckpointedFunction: give it another uid"
         if "operator" in note.blobs and note.kind != type(now.spec).__name__:
             yield f"{where} has state of a {note.kind}, but is a {type(now.spec).__name__}: give it another uid"
 
@@ -132,6 +136,7 @@ def _changed(metadata: Metadata, operators: dict[str, ChainedOperator]) -> Itera
 
 
 def _unpositioned(plan: JobPlan, metadata: Metadata) -> Iterator[str]:
+    """Complaints about sources that cannot start from the position that is under their uid."""
     for vertex in plan.sources:
         note = metadata.source(vertex.uid)
         if note is None:
@@ -147,7 +152,7 @@ def _unpositioned(plan: JobPlan, metadata: Metadata) -> Iterator[str]:
 
 
 def pin(plan: JobPlan, splits: Mapping[str, int]) -> JobPlan:
-    """Sources have as many splits as there are positions for; `splits`: by uid."""
+    """The plan with as many splits of each source as there are positions for it; `splits` has the numbers by uid."""
     widths = {v.vertex_id: splits.get(v.uid, v.split_count) for v in plan.sources}
     senders = {e.edge_id: widths[v.vertex_id] for v in plan.sources for e in v.out_edges}
     return replace(plan, vertices=tuple(_resized(v, widths.get(v.vertex_id), senders) for v in plan.vertices))

@@ -1,16 +1,15 @@
-"""What a savepoint says of itself: `metadata.json`, written last (docs/savepoint-format.md)."""
+"""What a savepoint says of itself: `metadata.json`, which is written last (docs/savepoint-format.md)."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from penstock._version import __version__
 from penstock.core.errors import SavepointError
 from penstock.core.source import Position
-from penstock.savepoint.sealed_json import sealed, unsealed
+from penstock.savepoint.sealed_json import Json, sealed, unsealed
 
 __all__ = [
     "FORMAT",
@@ -27,7 +26,7 @@ __all__ = [
 ]
 
 FORMAT = 3
-"""Raised when a reader of the version before could no longer understand what is written.
+"""Goes up by one when a reader of the version before could no longer understand what is written.
 
 Format 1 had no checksum of the metadata, and wrote dataclasses and named tuples without the names of their fields.
 Format 2 named Penstock's classes by their modules, and not by `penstock.pickled`.
@@ -38,10 +37,10 @@ _SIGN = "penstock savepoint"
 
 @dataclass(frozen=True, slots=True)
 class OperatorNote:
-    """An operator. `vertex`: uid of the head of its chain; `kind`: its spec; `form`: how it lays out its state, where
-    there are several ways; `blobs`: how many of each kind; `states`: the kinds of its keyed states, by name;
-    `contents`: what its windows keep (`reduce`, `aggregate`, `records`); `mark`: goes with a uid that was generated.
-    Savepoints of format 1 have none of these three.
+    """An operator. `vertex`: uid of the head of its chain; `kind`: the class of its spec; `form`: how it lays out its
+    state, if its kind has several ways; `blobs`: how many it has of each kind; `states`: the kinds of its keyed states,
+    by name; `contents`: what its windows keep (`reduce`, `aggregate`, `records`); `mark`: tells operators apart that
+    have generated uids. Savepoints of format 1 have none of the last three.
     """
 
     uid: str
@@ -59,7 +58,7 @@ class OperatorNote:
 
 @dataclass(frozen=True, slots=True)
 class EdgeNote:
-    """An input of a vertex. `sender`: uid of the head of the sending chain; `order` tells apart edges alike."""
+    """An input of a vertex. `sender`: uid of the head of the sending chain; `order`: tells equal inputs apart."""
 
     edge: int
     sender: str
@@ -69,7 +68,7 @@ class EdgeNote:
 
     @property
     def identity(self) -> tuple[str, str | None, int, int]:
-        """What an edge is found again by in another program."""
+        """By what the edge is found again in a changed program."""
         return (self.sender, self.tag, self.input, self.order)
 
 
@@ -102,7 +101,7 @@ class VertexNote:
 
 @dataclass(frozen=True, slots=True)
 class SourceNote:
-    """Where a source stands. `kind`: its class, which alone understands its positions."""
+    """A source and where its splits stand. `kind`: its class, which alone understands its positions."""
 
     uid: str
     name: str
@@ -112,7 +111,7 @@ class SourceNote:
 
 @dataclass(frozen=True, slots=True)
 class FileNote:
-    """A file of state; `digest`: BLAKE2b of its bytes, 16 bytes long."""
+    """A file of state. `digest`: BLAKE2b of its bytes, 16 bytes long."""
 
     name: str
     rows: int
@@ -122,7 +121,7 @@ class FileNote:
 
 @dataclass(frozen=True, slots=True)
 class PlanNotes:
-    """What a savepoint says of the plan that it was taken of; kept beside a checkpoint too, as JSON."""
+    """The part of the metadata that describes the plan; a checkpoint folder has it too, in its description."""
 
     job: str
     max_parallelism: int
@@ -130,11 +129,13 @@ class PlanNotes:
     vertices: tuple[VertexNote, ...]
     sources: tuple[SourceNote, ...]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Json:
+        """The notes as a JSON object."""
         return asdict(self)
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> PlanNotes:
+    def from_json(data: Json) -> PlanNotes:
+        """The notes that `to_json` of this version or an earlier one made."""
         return PlanNotes(data["job"], data["max_parallelism"], *_notes(data))
 
 
@@ -142,7 +143,7 @@ class PlanNotes:
 class Metadata:
     """Everything about a savepoint but the state itself.
 
-    `committed`: what its sinks had prepared has been committed. `drained`: time had been brought to its end.
+    `committed`: what its sinks had prepared has been committed. `drained`: event time had been brought to its end.
 
     >>> made = Metadata("5f1a", "counts", 7, 1700000000000, 128, (), (), (), ())
     >>> Metadata.decode(made.encode().encode(), "there") == made
@@ -163,11 +164,12 @@ class Metadata:
     versions: Mapping[str, str | None] = field(default_factory=lambda: versions())
 
     def encode(self) -> str:
+        """The text of `metadata.json`."""
         return sealed({"format": FORMAT, "is": _SIGN, **asdict(self)})
 
     @staticmethod
     def decode(raw: bytes, where: str) -> Metadata:
-        """Read it back; what is damaged, and a format of the future, are refused."""
+        """Read the text back. Raises SavepointError if it is damaged, or of a later format than this version reads."""
         try:
             data, checked = unsealed(raw)
         except ValueError as error:
@@ -189,23 +191,25 @@ class Metadata:
         return _decoded(data, where)
 
     def operator(self, uid: str) -> OperatorNote | None:
+        """The operator with a uid."""
         return next((op for op in self.operators if op.uid == uid), None)
 
     def vertex(self, uid: str) -> VertexNote | None:
-        """The chain that an operator belonged to."""
+        """The chain to which the operator with a uid belonged."""
         note = self.operator(uid)
         return None if note is None else next((v for v in self.vertices if v.uid == note.vertex), None)
 
     def source(self, uid: str) -> SourceNote | None:
+        """The source with a uid."""
         return next((s for s in self.sources if s.uid == uid), None)
 
 
 def versions(spark: str | None = None) -> dict[str, str | None]:
-    """Who wrote it."""
+    """The versions that go into the metadata; `spark` if Spark ran the job."""
     return {"penstock": __version__, "python": platform.python_version(), "spark": spark}
 
 
-def _decoded(data: dict[str, Any], where: str) -> Metadata:
+def _decoded(data: Json, where: str) -> Metadata:
     try:
         return Metadata(
             **{
@@ -222,7 +226,7 @@ def _damaged(where: str, what: str) -> SavepointError:
     return SavepointError(f"The savepoint is damaged: {where}: {what}. Restore the file from a copy")
 
 
-def _notes(data: Mapping[str, Any]) -> tuple[Any, ...]:
+def _notes(data: Json) -> tuple[tuple[OperatorNote, ...], tuple[VertexNote, ...], tuple[SourceNote, ...]]:
     return (
         tuple(OperatorNote(**op) for op in data["operators"]),
         tuple(map(_vertex, data["vertices"])),
@@ -230,12 +234,12 @@ def _notes(data: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _vertex(data: dict[str, Any]) -> VertexNote:
+def _vertex(data: Json) -> VertexNote:
     clocks = (
         ClockNote(c["clock"], tuple(ChannelNote(**channel) for channel in c["channels"])) for c in data["subtasks"]
     )
     return VertexNote(data["uid"], tuple(EdgeNote(**e) for e in data["edges"]), tuple(clocks))
 
 
-def _source(data: dict[str, Any]) -> SourceNote:
+def _source(data: Json) -> SourceNote:
     return SourceNote(**{**data, "splits": tuple(map(Position.from_json, data["splits"]))})

@@ -1,4 +1,4 @@
-"""A plan and its subtasks' roots, as notes for the metadata."""
+"""Describes a plan, and the state of its subtasks, in the notes of which the metadata consists."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from penstock.savepoint.metadata import (
 __all__ = ["Positions", "contents_of", "edge_notes", "filled", "form_of", "notes_of", "uids_of"]
 
 Positions = Mapping[str, Mapping[int, Position]]
-"""Where each source stands, by uid and split."""
+"""Where each source stands, by its uid and the number of the split."""
 
 
 def notes_of(plan: JobPlan) -> PlanNotes:
-    """A plan before it has run: no blobs, no clocks, sources at their beginning."""
+    """The notes of a plan that has not run: no blobs, no clocks, sources at their beginning."""
     return PlanNotes(
         plan.name,
         plan.max_parallelism,
@@ -58,14 +58,14 @@ def notes_of(plan: JobPlan) -> PlanNotes:
 
 
 def form_of(spec: OperatorSpec) -> str:
-    """How an operator lays out its state, where there are several ways: windows, and interval joins."""
+    """How an operator lays out its state, if its kind has several ways (windows, interval joins); else empty."""
     if isinstance(spec, IntervalJoinSpec):
         return IntervalJoinOperator.__name__
     return window_class(spec).__name__ if isinstance(spec, WindowSpec) else ""
 
 
 def contents_of(spec: OperatorSpec) -> str:
-    """What windows keep of their records: what a function reduced them to, an accumulator, or themselves."""
+    """What a window operator keeps of its records (`records`, `reduce` or `aggregate`); empty for other operators."""
     if not isinstance(spec, WindowSpec):
         return ""
     if spec.combine is None:
@@ -83,14 +83,14 @@ def _source(vertex: Vertex) -> SourceNote:
 
 
 def uids_of(notes: PlanNotes) -> dict[bytes, str]:
-    """The uids of a plan by their prefix in state stores."""
+    """The uid of each operator by its prefix in the keys of state stores."""
     return {uid_hash(op.uid): op.uid for op in notes.operators}
 
 
 def filled(
     notes: PlanNotes, counts: Mapping[tuple[str, str], int], roots: Mapping[bytes, bytes], positions: Positions
 ) -> PlanNotes:
-    """With what a moment of the job had: blobs by uid and kind, clocks by their subtasks' roots, positions."""
+    """The notes filled in for a savepoint: `counts` of blobs by uid and kind, clocks from `roots`, and positions."""
     return replace(
         notes,
         operators=tuple(replace(op, blobs=_blobs(op.uid, counts), states=_states(op, roots)) for op in notes.operators),
@@ -104,7 +104,7 @@ def _blobs(uid: str, counts: Mapping[tuple[str, str], int]) -> dict[str, int]:
 
 
 def _states(note: OperatorNote, roots: Mapping[bytes, bytes]) -> dict[str, str]:
-    """The kinds of an operator's keyed states, as its subtasks know them."""
+    """The kinds of an operator's keyed states by name, as the roots of its subtasks know them."""
     names, found = StoreKeys.of(note.uid), dict(note.states)
     for subtask in range(note.parallelism if note.keyed else 0):
         root = roots.get(names.root(subtask))
@@ -117,7 +117,7 @@ def _positioned(note: SourceNote, positions: Mapping[int, Position]) -> SourceNo
 
 
 def edge_notes(plan: JobPlan, vertex: Vertex) -> tuple[EdgeNote, ...]:
-    """The inputs of a vertex; those alike are told apart by their order."""
+    """The notes of a vertex's inputs; inputs that look the same are told apart by their order."""
     seen: Counter[tuple[str, str | None, int]] = Counter()
     notes = []
     for edge in vertex.in_edges:

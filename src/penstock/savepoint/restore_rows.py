@@ -1,10 +1,13 @@
-"""A savepoint as rows of a job's first batch: to the subtask, and along the line to the stage, where a uid lives."""
+"""A savepoint as rows of a job's first batch.
+
+The rows go to the subtask that owns their state now, and along the line of stages to the stage where its uid lives.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from penstock.core.job import ChainedOperator, JobPlan, Vertex
 from penstock.runtime.chunk import RESTORE, RESTORE_SEQ, ChunkRow
@@ -27,14 +30,17 @@ _Entry = tuple[bytes, bytes]
 
 
 def restore_rows(plan: JobPlan, savepoint: Savepoint) -> Iterator[ChunkRow]:
-    """All of them; `plan` has been fitted to the savepoint."""
+    """All rows of a savepoint, to which `plan` has been fitted; the local host reads them in its first batch."""
     yield from subtask_rows(plan, savepoint)
     for file in savepoint.metadata.files:
         yield from page_rows(plan, savepoint, file)
 
 
 def page_rows(plan: JobPlan, savepoint: Savepoint, file: FileNote) -> Iterator[ChunkRow]:
-    """Keyed state in one file, as it is: key groups move whole. State of nobody is left out."""
+    """The keyed state in one file. Blobs go as they are, since key groups move as a whole.
+
+    State of operators that the plan does not have is left out.
+    """
     heads = {v.uid: v for v in plan.vertices if v.operators[0].spec.is_keyed}
     waiting: dict[tuple[int, int], list[_Entry]] = defaultdict(list)
     sizes: dict[tuple[int, int], int] = defaultdict(int)
@@ -53,7 +59,7 @@ def page_rows(plan: JobPlan, savepoint: Savepoint, file: FileNote) -> Iterator[C
 
 
 def subtask_rows(plan: JobPlan, savepoint: Savepoint) -> Iterator[ChunkRow]:
-    """What belongs to subtasks: clocks, and operator state dealt out to as many as there are now."""
+    """What belongs to subtasks: their clocks, and operator state, distributed over the subtasks that there are now."""
     kept = _by_operator(savepoint.blobs({"operator", "list"}))
     for vertex in plan.vertices:
         if vertex.is_source:
@@ -67,10 +73,10 @@ def subtask_rows(plan: JobPlan, savepoint: Savepoint) -> Iterator[ChunkRow]:
 
 
 class _Kept(NamedTuple):
-    """Operator state of one operator: snapshots by subtask, and split lists by name and subtask."""
+    """The operator state of one operator: snapshots by subtask, and split lists by name and subtask."""
 
-    states: dict[int, Any]
-    lists: dict[str, dict[int, list[Any]]]
+    states: dict[int, object]
+    lists: dict[str, dict[int, list[object]]]
 
 
 def _by_operator(blobs: Iterable[Blob]) -> dict[str, _Kept]:

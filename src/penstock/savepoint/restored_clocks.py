@@ -1,4 +1,4 @@
-"""Where the clocks of a job start that starts from a savepoint: channels where they stood, as far as they are known."""
+"""Where the clocks of subtasks start in a job that starts from a savepoint."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from penstock.savepoint.plan_notes import edge_notes
 __all__ = ["restored_root"]
 
 _Mark = tuple[int, str]
-"""A channel's last watermark and status."""
+"""The last watermark of a channel, and its status."""
 
 
 def restored_root(plan: JobPlan, vertex: Vertex, subtask: int, metadata: Metadata) -> dict[str, object]:
-    """The root with which a subtask starts; its timers and size are filled in when its pages have come."""
+    """The root with which a subtask starts from a savepoint; sent to it as a row of the first batch.
+
+    Channels stand where they stood, as far as the savepoint knows them. The subtask itself fills in timers and sizes,
+    when its pages have come.
+    """
     return {
         "nonce": b"",
         "run": f"savepoint {metadata.ident}",
@@ -44,7 +48,7 @@ def _valve(plan: JobPlan, vertex: Vertex, subtask: int, metadata: Metadata) -> V
 
 
 def _marks(plan: JobPlan, vertex: Vertex, subtask: int, note: VertexNote) -> Iterable[tuple[int, _Mark]]:
-    """Marks of the channels of edges that were there before."""
+    """The marks of those channels whose edges the savepoint knows."""
     before = {edge.identity: edge.edge for edge in note.edges}
     for described, edge in zip(edge_notes(plan, vertex), vertex.in_edges, strict=True):
         if described.identity in before:
@@ -54,13 +58,13 @@ def _marks(plan: JobPlan, vertex: Vertex, subtask: int, note: VertexNote) -> Ite
 
 
 def _heard(note: VertexNote, edge: int, subtask: int) -> Mapping[int, ChannelNote]:
-    """What was last heard on an edge, by sender; by the subtask itself, if it heard that sender."""
+    """What each sender of an edge said last: to this subtask, if it received that sender, else to another subtask."""
     order = sorted(range(len(note.subtasks)), key=lambda s: s == subtask)
     return {c.sender: c for s in order for c in note.subtasks[s].channels if c.edge == edge}
 
 
 def _mark(edge: InEdge, sender: int, heard: Mapping[int, ChannelNote]) -> _Mark:
-    """Of the sender itself; where there are more or fewer than before, what all of them had reached."""
+    """The mark of a sender; if the number of senders has changed, the mark that all of them had reached."""
     if len(heard) == edge.senders and sender in heard:
         return heard[sender].mark, heard[sender].status
     states = {c.status for c in heard.values()}

@@ -1,4 +1,4 @@
-"""A savepoint: a folder with `metadata.json` and Parquet files of state beside it."""
+"""A savepoint: a folder with `metadata.json` and, beside it, Parquet files of state. Reads and writes one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ UnionLists = dict[tuple[bytes, str], list[object]]
 
 
 class Moment(NamedTuple):
-    """What of a job a savepoint shows: the batch that was the last in it, and when."""
+    """The moment of a job that a savepoint shows.
+
+    `batch` is the last one whose effects it has. `committed`: what its sinks had prepared has been committed.
+    `drained`: event time had been brought to its end. `spark`: the version of Spark, if Spark ran the job.
+    """
 
     batch: int
     time_ms: int
@@ -46,7 +50,7 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file that was written, with what of its blobs goes into the metadata."""
+    """A file of state that a task has written, with what the metadata needs to know of its blobs."""
 
     file: FileNote
     roots: Mapping[bytes, bytes]
@@ -54,7 +58,7 @@ class Part:
 
 
 class Savepoint:
-    """A savepoint that is complete; opening another is refused. Picklable."""
+    """A complete savepoint. Opening an incomplete or damaged one raises SavepointError. Picklable."""
 
     def __init__(self, path: str) -> None:
         self.folder = Folder(path)
@@ -73,22 +77,22 @@ class Savepoint:
         )
 
     def verify(self) -> None:
-        """Refuse a savepoint of which a file is missing or altered, for those who read its files in their own way."""
+        """Raise SavepointError if a file is missing or altered; for callers that read the files in their own way."""
         for file in self.metadata.files:
             self.folder.verify(file)
 
     def blobs(self, kinds: Collection[str] | None = None) -> Iterator[Blob]:
-        """All blobs, or those of some kinds."""
+        """All blobs, or those of some kinds; each file is checked before it is read."""
         for file in self.metadata.files:
             yield from self.folder.read_blobs(file, kinds)
 
     def union_lists(self) -> UnionLists:
-        """The union lists of operator state, all subtasks' together."""
+        """The union lists of operator state, of all subtasks together."""
         return gather_union((blob.key, blob.value) for blob in self.blobs({"list"}))
 
 
 def write_part(path: str, name: str, notes: PlanNotes, items: Iterable[tuple[bytes, bytes]]) -> Part:
-    """Write what (a part of) the state stores hold into a file."""
+    """Write entries of state stores into a file `state/<name>.parquet`; called by each task, with a name of its own."""
     roots: dict[bytes, bytes] = {}
     counts: Counter[tuple[str, str]] = Counter()
     blobs = _counted(blobs_of(split_roots(items, roots), uids_of(notes)), counts)
@@ -103,7 +107,10 @@ def _counted(blobs: Iterable[Blob], counts: Counter[tuple[str, str]]) -> Iterato
 
 
 def finish_savepoint(path: str, notes: PlanNotes, parts: Sequence[Part], moment: Moment) -> Savepoint:
-    """Make a savepoint complete. Files without a blob go, so do those of attempts that lost."""
+    """Make a savepoint complete: write its metadata, last of all. Called on the driver when all parts are written.
+
+    Files that no part names, of attempts that lost, and files without blobs are removed.
+    """
     folder = Folder(path)
     counts: Counter[tuple[str, str]] = Counter()
     roots: dict[bytes, bytes] = {}
@@ -133,7 +140,7 @@ def finish_savepoint(path: str, notes: PlanNotes, parts: Sequence[Part], moment:
 
 
 def refuse_used(path: str) -> None:
-    """A savepoint is never written over anything."""
+    """Raise SavepointError if a folder is not empty: a savepoint is never written over anything."""
     found = Folder(path).names()
     if found:
         raise SavepointError(
@@ -144,7 +151,7 @@ def refuse_used(path: str) -> None:
 def write_savepoint(
     path: str, notes: PlanNotes, stores: Iterable[Iterable[tuple[bytes, bytes]]], moment: Moment
 ) -> Savepoint:
-    """Write a whole savepoint from the contents of state stores, a file each."""
+    """Write a whole savepoint from the entries of state stores, one file for each; the local host does so."""
     refuse_used(path)
     parts = [write_part(path, f"{number:05d}", notes, items) for number, items in enumerate(stores)]
     return finish_savepoint(path, notes, parts, moment)

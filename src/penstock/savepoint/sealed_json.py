@@ -1,4 +1,4 @@
-"""JSON that carries a checksum of itself: a flipped bit is found, not believed (F8)."""
+"""Sealed JSON: an object that carries a checksum of itself, so that an altered file is noticed when it is read."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-__all__ = ["sealed", "unsealed"]
+__all__ = ["Json", "sealed", "unsealed"]
+
+Json = dict[str, Any]
+"""A JSON object."""
 
 _HEAD = re.compile(rb'\{\n "sum": "([0-9a-f]{32})",\n')
 _MARK = "sealed"
 
 
 def sealed(data: Mapping[str, object]) -> str:
-    """A JSON object whose first line is the checksum of all bytes behind it.
+    """The text of a JSON object whose first entry is the checksum of all bytes behind it.
+
+    Whatever is written beside a checkpoint or into a savepoint as JSON goes through here.
 
     >>> unsealed(sealed({"at": 6}).encode())
     ({'at': 6}, True)
@@ -24,8 +29,10 @@ def sealed(data: Mapping[str, object]) -> str:
     return f'{{\n "sum": "{_digest(body.encode())}",\n{body}'
 
 
-def unsealed(raw: bytes) -> tuple[dict[str, Any], bool]:
-    """The object, and whether a checksum covers it: older versions wrote none. A ValueError says what is wrong.
+def unsealed(raw: bytes) -> tuple[Json, bool]:
+    """The object, and whether a checksum covers it: earlier versions wrote none.
+
+    Raises ValueError, which says what is wrong with the bytes; the caller adds which file it is.
 
     >>> unsealed(sealed({"at": 6}).encode().replace(b"6", b"4"))
     Traceback (most recent call last):
@@ -44,7 +51,7 @@ def unsealed(raw: bytes) -> tuple[dict[str, Any], bool]:
     return data, head is not None
 
 
-def _parsed(raw: bytes) -> dict[str, object]:
+def _parsed(raw: bytes) -> Json:
     try:
         data = json.loads(raw.decode())
     except UnicodeDecodeError as error:

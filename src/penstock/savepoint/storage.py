@@ -1,4 +1,4 @@
-"""Files of a savepoint, on any file system that Arrow reaches: a local disk, HDFS, S3."""
+"""The storage of savepoints: folders on any file system that Arrow reaches (a local disk, HDFS, S3)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ READ_BYTES = 4 << 20
 
 
 class Folder:
-    """A folder by its path or URI; picklable.
+    """A folder, by its path or URI. Picklable: tasks write into it and read from it.
 
     >>> Folder("/data/one").at("state/0.parquet")
     '/data/one/state/0.parquet'
@@ -48,9 +48,10 @@ class Folder:
         self._local = local
 
     def at(self, name: str) -> str:
+        """The path or URI of a file in the folder."""
         return f"{self.location}/{name}"
 
-    def _open(self, name: str = "") -> tuple[Any, str]:
+    def _open(self, name: str = "") -> tuple[pafs.FileSystem, str]:
         if self._local:
             return pafs.LocalFileSystem(), posixpath.join(self.location, name) if name else self.location
         try:
@@ -60,7 +61,7 @@ class Folder:
         return system, posixpath.join(path, name) if name else path
 
     def size(self, name: str) -> int | None:
-        """The size of a file, None if there is none."""
+        """The size of a file; None if there is no such file."""
         system, path = self._open(name)
         info = system.get_file_info(path)
         return info.size if info.type == pafs.FileType.File else None
@@ -69,20 +70,22 @@ class Folder:
         return self.size(name) is not None
 
     def names(self, name: str = "") -> list[str]:
-        """Files and folders in a folder; nothing if it does not exist."""
+        """Names of files and folders in a folder, sorted; empty if the folder does not exist."""
         system, path = self._open(name)
         return sorted(i.base_name for i in system.get_file_info(pafs.FileSelector(path, allow_not_found=True)))
 
     def read(self, name: str) -> str:
+        """The content of a file as text."""
         return self.read_bytes(name).decode()
 
     def read_bytes(self, name: str) -> bytes:
+        """The content of a file."""
         system, path = self._open(name)
         with system.open_input_stream(path) as stream:
             return bytes(stream.read())
 
     def write(self, name: str, text: str) -> None:
-        """Write whole or not at all."""
+        """Write a file, whole or not at all, where the file system can rename."""
         system, path = self._open(name)
         system.create_dir(posixpath.dirname(path), recursive=True)
         with system.open_output_stream(f"{path}.tmp") as stream:
@@ -101,7 +104,7 @@ class Folder:
     # -- state ------------------------------------------------------------------------------------
 
     def write_blobs(self, name: str, blobs: Iterable[Blob]) -> FileNote:
-        """A Parquet file of blobs, in row groups of bounded size."""
+        """Write a Parquet file of blobs, in row groups of bounded size; returns the note for the metadata."""
         system, path = self._open(name)
         system.create_dir(posixpath.dirname(path), recursive=True)
         rows = 0
@@ -115,19 +118,19 @@ class Folder:
         return FileNote(name, rows, stream.size, stream.digest.hexdigest())
 
     def read_blobs(self, note: FileNote, kinds: Collection[str] | None = None) -> Iterator[Blob]:
-        """The blobs of a file; a damaged one is named."""
+        """The blobs of a file, or those of some kinds. Raises SavepointError, which names a damaged file."""
         with self._intact(note) as stream:
             stream.seek(0)
             yield from self._read(stream, note, kinds)
 
     def verify(self, note: FileNote) -> None:
-        """Refuse a file that is missing or altered."""
+        """Raise SavepointError if a file is missing or altered."""
         with self._intact(note):
             pass
 
     @contextmanager
-    def _intact(self, note: FileNote) -> Iterator[Any]:
-        """The file, open, once its size and checksum have been found right."""
+    def _intact(self, note: FileNote) -> Iterator[pa.NativeFile]:
+        """The file, opened, after its size and checksum have been checked."""
         found = self.size(note.name)
         if found is None:
             raise self._damaged(note.name, "is missing")
@@ -139,7 +142,7 @@ class Folder:
                 raise self._damaged(note.name, "its checksum does not match")
             yield stream
 
-    def _read(self, stream: Any, note: FileNote, kinds: Collection[str] | None) -> Iterator[Blob]:
+    def _read(self, stream: pa.NativeFile, note: FileNote, kinds: Collection[str] | None) -> Iterator[Blob]:
         try:
             file = pq.ParquetFile(stream)
             for group in range(file.num_row_groups):
@@ -155,9 +158,9 @@ class Folder:
 
 
 class _Digesting(io.RawIOBase):
-    """Passes on what is written, and takes its digest."""
+    """A stream that passes on what is written to it, and computes its size and digest."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: pa.NativeFile) -> None:
         super().__init__()
         self._stream, self.size, self.digest = stream, 0, _new_digest()
 
@@ -176,16 +179,15 @@ class _Digesting(io.RawIOBase):
         super().close()
 
 
-def _new_digest() -> Any:
+def _new_digest() -> blake2b:
     return blake2b(digest_size=16)
 
 
-def _digest(stream: Any) -> str:
+def _digest(stream: pa.NativeFile) -> str:
     digest = _new_digest()
     while data := stream.read(READ_BYTES):
         digest.update(data)
-    found: str = digest.hexdigest()
-    return found
+    return digest.hexdigest()
 
 
 def _groups(blobs: Iterable[Blob]) -> Iterator[list[Blob]]:
@@ -201,6 +203,6 @@ def _groups(blobs: Iterable[Blob]) -> Iterator[list[Blob]]:
         yield part
 
 
-def _table(blobs: list[Blob]) -> Any:
+def _table(blobs: list[Blob]) -> pa.Table:
     columns = zip(*blobs, strict=True)
     return pa.table([pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)], schema=SCHEMA)

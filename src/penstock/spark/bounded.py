@@ -1,4 +1,4 @@
-"""The bounded host: one Spark batch job for a job whose whole input is there (P10)."""
+"""The bounded host: one Spark batch job, for a job whose sources are all bounded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from penstock.spark.client import JobRecord, SparkJobClient
 from penstock.spark.failures import errors_travel, translate
 from penstock.spark.frames import make_frames, own_vertices, union_frames
 from penstock.spark.pickled_plan import PickledPlan, pickle_plan
-from penstock.spark.rows import SCHEMA, from_arrow, to_arrow
+from penstock.spark.rows import SCHEMA, ArrowFunction, from_arrow, to_arrow
 from penstock.spark.startup.jvm_exit import jvm_exit_behind
 from penstock.spark.startup.session import job_session
 
@@ -38,7 +38,7 @@ __all__ = ["start_bounded", "tasks_done"]
 
 
 def start_bounded(plan: JobPlan, conf: Configuration, job_id: str = "") -> JobClient:
-    """Start a bounded job; it runs in a thread of its own."""
+    """Start a bounded job, which runs in a thread of its own; called by `launch`."""
     make_frames(plan)
     pickled = pickle_plan(plan)
     spark = job_session(plan, conf, __name__)
@@ -46,7 +46,7 @@ def start_bounded(plan: JobPlan, conf: Configuration, job_id: str = "") -> JobCl
 
 
 class BoundedJob(SparkJobClient):
-    """One batch: no checkpoint; sinks publish only at the end."""
+    """The client of a bounded job: one batch, no checkpoint; sinks publish at the end."""
 
     def __init__(self, plan: JobPlan, pickled: PickledPlan, spark: SparkSession, job_id: str = "") -> None:
         # configuration
@@ -89,14 +89,17 @@ class BoundedJob(SparkJobClient):
         return 1, 0
 
     def ask_to_stop(self) -> None:
+        """Cancel the Spark job; sinks have published nothing then. Called from any thread."""
         if self.status is JobStatus.RUNNING:
             self._record.status = JobStatus.CANCELED
             self._spark.sparkContext.cancelJobGroup(self.job_id)
 
     def stop(self) -> None:
+        """As `ask_to_stop`: what Spark still runs has no effect, so the end is not waited for."""
         self.ask_to_stop()
 
     def accumulators(self) -> dict[str, Any]:
+        """The accumulators of the batch; empty while it runs."""
         return self._book.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
@@ -109,12 +112,13 @@ class BoundedJob(SparkJobClient):
         return {"subtasks": [], "tasks": (min(tasks, tasks_done(self._spark, self.job_id)), tasks)}
 
     def results(self, name: str) -> Iterator[Any]:
+        """The collected records of a stream, after the end of the job; every call gives all of them."""
         self.wait()
         yield from self._results.get(name, [])
 
 
 def tasks_done(spark: SparkSession, job_group: str) -> int:
-    """Completed tasks of all Spark jobs of a group, as far as Spark still knows."""
+    """Completed tasks of all Spark jobs of a group, as far as Spark still knows them: a bounded job's progress."""
     tracker = spark.sparkContext.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(job_group)]
     stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
@@ -122,7 +126,7 @@ def tasks_done(spark: SparkSession, job_group: str) -> int:
 
 
 def line(spark: SparkSession, plan: JobPlan, pickled: PickledPlan, info: BatchInfo) -> DataFrame:
-    """The line of stages as a batch DataFrame."""
+    """The line of stages as a batch DataFrame; nothing runs before an action is called on it."""
     splits = [(v.vertex_id, s) for v in own_vertices(plan) for s in range(v.split_count)]
     tasks = len(splits) + 1
     frame = spark.range(0, tasks, 1, tasks).mapInArrow(_reader(pickled, splits, info), SCHEMA)
@@ -133,8 +137,8 @@ def line(spark: SparkSession, plan: JobPlan, pickled: PickledPlan, info: BatchIn
     return frame
 
 
-def _reader(pickled: PickledPlan, splits: list[tuple[int, int]], info: BatchInfo) -> Any:
-    """Task 0 sends the control rows, task i + 1 reads split i."""
+def _reader(pickled: PickledPlan, splits: list[tuple[int, int]], info: BatchInfo) -> ArrowFunction:
+    """Level 0: task 0 sends the control rows, task i + 1 reads split i."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
@@ -153,7 +157,9 @@ def _split(plan: JobPlan, place: tuple[int, int], info: BatchInfo) -> Iterator[C
     return read_split(plan, vertex, split, Position(start.at), None, SystemClock(), info)
 
 
-def _stage(pickled: PickledPlan, level: int) -> Any:
+def _stage(pickled: PickledPlan, level: int) -> ArrowFunction:
+    """A later stage: each task runs the subtasks of its partition, with state in memory or spilled to disk."""
+
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
             plan = pickled.load()

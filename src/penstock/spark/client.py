@@ -61,13 +61,16 @@ class SparkJobClient(JobClient):
 
     @property
     def job_id(self) -> str:
+        """The id under which the job is listed."""
         return self._record.job_id
 
     @property
     def status(self) -> JobStatus:
+        """Where the job is in its life."""
         return self._record.status
 
     def wait(self) -> JobExecutionResult:
+        """Block until the job ends; raise what made it fail. Ctrl-C stops it cleanly."""
         self._thread.join_or_stop(self.stop)
         unregister(self)
         self._record.raise_error()

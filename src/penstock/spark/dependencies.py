@@ -1,4 +1,4 @@
-"""Ships what functions need through Spark: every executor gets it before the first task that may use it."""
+"""Ships a job's Python dependencies with Spark: every executor has them before the first task that may use them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HOME = os.getcwd()
 
 
 def ship(spark: SparkSession, dependencies: PythonDependencies) -> None:
-    """On the driver, before the job's functions are handed to Spark."""
+    """Give a job's files, archives and requirements to Spark; called on the driver before the query is built."""
     context = spark.sparkContext
     context.pythonExec = dependencies.executable or worker_python(str(context.master))
     for path in dependencies.files:
@@ -37,20 +37,22 @@ def ship(spark: SparkSession, dependencies: PythonDependencies) -> None:
 
 
 def _ship_folder(spark: SparkSession, folder: str, name: str) -> None:
-    """As an archive, so that extension modules and data files in it work too; Spark serves it until it stops."""
+    """Ship a folder as an archive, so that extension modules and data files in it work; Spark serves it to its end."""
     base = os.path.join(tempfile.mkdtemp(prefix="shipped-", dir=scratch_folder()), name)
     spark.sparkContext.addArchive(f"{shutil.make_archive(base, 'zip', folder)}#{name}")
 
 
 def enter_worker(shipped_paths: tuple[str, ...], in_archive_folder: bool) -> None:
-    """In a worker, before the job is unpickled. Workers serve many jobs, so the folder is set each time."""
+    """Make shipped paths importable; called in a worker before the plan is unpickled.
+
+    A worker serves several jobs, so its working folder is set each time.
+    """
     root = _root()
     in_front_of_path([os.path.normpath(os.path.join(root, path)) for path in shipped_paths])
     os.chdir(root if in_archive_folder else _HOME)
 
 
 def _root() -> str:
-    """Where shipped files are. The process that asks a streaming source for its offsets is given a folder of its own
-    inside it, which does not exist."""
+    """The folder of shipped files. The planner of a streaming source is told one inside it that does not exist."""
     root = str(SparkFiles.getRootDirectory())
     return root if os.path.isdir(root) else os.path.dirname(root)

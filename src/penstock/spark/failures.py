@@ -1,4 +1,4 @@
-"""From a wall of JVM text to the error a user can act on (P9)."""
+"""Failures of Spark as errors that a user can act on, and Penstock's own errors on their way through the JVM."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ _PATH = re.compile(r"(?:file:)?(/[^\s'\",()\[\]]+)")
 
 
 def translate(error: BaseException, checkpoint: str | None = None) -> PenstockError:
-    """Our own error if a worker sent one; else one that names the damaged file, or the first telling lines."""
+    """The error to show for a failure; called by hosts for whatever Spark raises.
+
+    It is the error that a worker sent, if one did. Else, if the text speaks of a damaged file in `checkpoint`, one that
+    names the file. Else one with those lines of the JVM's text that say something.
+    """
     if isinstance(error, PenstockError):
         return error
     text = str(error)
@@ -41,7 +45,7 @@ def translate(error: BaseException, checkpoint: str | None = None) -> PenstockEr
 
 
 def looks_damaged(text: str) -> bool:
-    """Whether a failure may come from a damaged file."""
+    """Whether the text of a failure may come from a damaged file."""
     return _DAMAGE.search(text) is not None
 
 
@@ -55,7 +59,7 @@ def _damaged_file(text: str, checkpoint: str) -> str | None:
 
 
 def _telling(text: str) -> str:
-    """The lines that say something: the causes if there are any; no frames, neither Java's nor Python's."""
+    """The lines that say something: the causes if there are any, without the frames of Java and Python."""
     told = text.partition("=== Streaming Query ===")[0]
     lines = [line for line in told.splitlines() if line.strip() and not _NOISE.match(line)]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
@@ -73,7 +77,7 @@ _MARK = re.compile(r"PENSTOCK\[([A-Za-z0-9+/=]+)\]")
 
 @contextmanager
 def errors_travel() -> Iterator[None]:
-    """In a worker: wrap our own errors so that they survive the way through the JVM."""
+    """Inside, in a worker, Penstock's errors are wrapped so that they survive the way through the JVM to the driver."""
     try:
         yield
     except PenstockError as error:
@@ -82,7 +86,7 @@ def errors_travel() -> Iterator[None]:
 
 
 def carried_error(text: str) -> PenstockError | None:
-    """On the driver: the error a worker sent, if the text of the failure holds one."""
+    """The error that a worker sent, if the text of a failure holds one; called on the driver."""
     found = _MARK.search(text)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""DataFrames as sources: their rows, level 0 and the way into the line of stages."""
+"""DataFrames as sources: their rows go through the chain of their source vertex and join the line of stages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from penstock.runtime.source_task import read_split
 from penstock.runtime.stage import control_rows
 from penstock.spark.failures import errors_travel
 from penstock.spark.pickled_plan import PickledPlan
-from penstock.spark.rows import SCHEMA, to_arrow
+from penstock.spark.rows import SCHEMA, ArrowFunction, to_arrow
 
 __all__ = [
     "batch_id",
@@ -37,17 +37,17 @@ _NOW = "__penstock_now"
 
 
 def own_vertices(plan: JobPlan) -> list[Vertex]:
-    """Sources that Penstock reads itself."""
+    """The source vertices that Penstock reads itself."""
     return [v for v in plan.sources if not isinstance(v.source, DataFrameSource)]
 
 
 def frame_vertices(plan: JobPlan) -> list[Vertex]:
-    """Sources that are DataFrames."""
+    """The source vertices that are DataFrames, which Spark reads."""
     return [v for v in plan.sources if isinstance(v.source, DataFrameSource)]
 
 
 def make_frames(plan: JobPlan) -> None:
-    """Make the frames that are made when a job starts; they may run jobs of their own."""
+    """Make the DataFrames that are made when a job starts; called first, since they may run Spark jobs of their own."""
     for vertex in frame_vertices(plan):
         source = vertex.source
         assert isinstance(source, DataFrameSource)
@@ -55,17 +55,18 @@ def make_frames(plan: JobPlan) -> None:
 
 
 def union_frames(line: DataFrame, plan: JobPlan, pickled: PickledPlan, info: BatchInfo) -> DataFrame:
-    """The rows of a bounded job's DataFrames, beside those that are there already."""
+    """The line of a bounded job with the rows of its DataFrames added."""
     for vertex in frame_vertices(plan):
         line = line.union(_one_task(vertex).mapInArrow(_whole(pickled, vertex.vertex_id, info), SCHEMA))
     return line
 
 
 def union_stream_frames(line: DataFrame, plan: JobPlan, pickled: PickledPlan, run_id: str) -> DataFrame:
-    """The rows of a streaming job's DataFrames, beside the intake's.
+    """The line of a streaming job with the rows of its DataFrames added to those of the multiplexed source.
 
-    A batch in which only a DataFrame has something new has no rows of the intake, so each brings control rows
-    too; a stage takes the first it meets. The time in them is Spark's time of the batch, the same in a retry.
+    Spark leaves the multiplexed source out of a batch in which only a DataFrame has something new. So each DataFrame
+    brings control rows too; a stage takes the first that it meets. The time in them is Spark's time of the batch, which
+    is the same in a retry.
     """
     for vertex in frame_vertices(plan):
         timed = _one_task(vertex).withColumn(_NOW, current_timestamp())
@@ -74,14 +75,16 @@ def union_stream_frames(line: DataFrame, plan: JobPlan, pickled: PickledPlan, ru
 
 
 def _one_task(vertex: Vertex) -> DataFrame:
-    """A source of one split is read by one task: tasks of a DataFrame come and go, channels must not."""
+    """The DataFrame of a source in one task: the number of a DataFrame's tasks changes, that of channels must not."""
     source = vertex.source
     assert isinstance(source, DataFrameSource)
     frame: DataFrame = source.make_frame()
     return frame.coalesce(1)
 
 
-def _whole(pickled: PickledPlan, vertex_id: int, info: BatchInfo) -> Any:
+def _whole(pickled: PickledPlan, vertex_id: int, info: BatchInfo) -> ArrowFunction:
+    """Reads a whole DataFrame, in a bounded job."""
+
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
             plan = pickled.load()
@@ -92,7 +95,9 @@ def _whole(pickled: PickledPlan, vertex_id: int, info: BatchInfo) -> Any:
     return read
 
 
-def _stretch(pickled: PickledPlan, vertex_id: int, run_id: str) -> Any:
+def _stretch(pickled: PickledPlan, vertex_id: int, run_id: str) -> ArrowFunction:
+    """Reads what is new of a DataFrame in a batch of a streaming job."""
+
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
             plan = pickled.load()
@@ -110,6 +115,7 @@ def _batch(plan: JobPlan, vertex_id: int, run_id: str, batches: Iterator[pa.Reco
 
 
 def _time_of(batch: pa.RecordBatch | None) -> int:
+    """Spark's time of the batch, from the column that was added for it."""
     if batch is None or batch.num_rows == 0:
         return SystemClock().now_ms()
     moment: int = batch.column(batch.num_columns - 1)[0].value
@@ -121,7 +127,7 @@ def _untimed(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def batch_id() -> int:
-    """The number of the batch that this task belongs to."""
+    """Spark's number of the batch that this task belongs to; -1 outside a streaming query."""
     context = SparkTaskContext.get()
     text = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
     return int(text) if text is not None else -1
@@ -131,26 +137,29 @@ def batch_id() -> int:
 
 
 def rows_of(batch: pa.RecordBatch) -> ReadBatch:
-    """The rows of an Arrow batch, with their field names."""
+    """The rows of an Arrow batch, with field names and with the values that PySpark would give."""
     names = batch.schema.names
     columns = [_column(column) for column in batch.columns]
     return [_row(names, values) for values in zip(*columns, strict=True)], None
 
 
-def _column(column: pa.Array) -> list[Any]:
+def _column(column: pa.Array) -> list[object]:
     convert = _converter(column.type)
-    values: list[Any] = column.to_pylist()
+    values: list[object] = column.to_pylist()
     return values if convert is None else [None if v is None else convert(v) for v in values]
 
 
-def _row(names: list[str], values: Iterable[Any]) -> Row:
+def _row(names: list[str], values: Iterable[object]) -> Row:
     row = Row(*values)
     row.set_field_names(names)
     return row
 
 
-def _converter(kind: pa.DataType) -> Callable[[Any], Any] | None:
-    """What makes a Python value of Arrow's the one that PySpark would give; None if it is that already."""
+_Convert = Callable[[Any], object]
+
+
+def _converter(kind: pa.DataType) -> _Convert | None:
+    """A function that turns a value of Arrow's into the one that PySpark would give; None if they are the same."""
     if pa.types.is_struct(kind):
         return _struct(kind)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
@@ -163,20 +172,20 @@ def _converter(kind: pa.DataType) -> Callable[[Any], Any] | None:
     return None
 
 
-def _struct(kind: pa.DataType) -> Callable[[Any], Row]:
+def _struct(kind: pa.DataType) -> _Convert:
     fields = [(field.name, _converter(field.type)) for field in kind]
     names = [name for name, _ in fields]
 
-    def convert(value: dict[str, Any]) -> Row:
+    def convert(value: dict[str, object]) -> Row:
         return _row(names, [v if (v := value[n]) is None or c is None else c(v) for n, c in fields])
 
     return convert
 
 
-def _map(kind: pa.DataType) -> Callable[[Any], dict[Any, Any]]:
+def _map(kind: pa.DataType) -> _Convert:
     key, item = _converter(kind.key_type), _converter(kind.item_type)
 
-    def convert(pairs: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    def convert(pairs: list[tuple[object, object]]) -> dict[object, object]:
         return {(k if key is None else key(k)): (v if v is None or item is None else item(v)) for k, v in pairs}
 
     return convert

@@ -1,7 +1,7 @@
-"""Batch DataFrames in the streaming host: written down once when the job starts, and read as a bounded source.
+"""Batch DataFrames in the streaming host: materialized once, when the job first starts, then read as a bounded source.
 
-Spark does not union a batch DataFrame with a stream, and would compute it anew after a restart, perhaps to something
-else. So its rows wait beside the checkpoint, as Arrow gave them, and have positions.
+Spark cannot union a batch DataFrame with a stream, and would compute it anew after a restart, perhaps with another
+result. So its rows are written beside the checkpoint, as Arrow batches, and have positions.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b, file_digest
-from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
@@ -30,6 +29,7 @@ from penstock.core.whole_files import write_whole
 from penstock.savepoint.sealed_json import sealed, unsealed
 from penstock.spark.checkpoint.integrity import damaged
 from penstock.spark.frames import rows_of
+from penstock.spark.rows import ArrowFunction
 
 __all__ = ["MaterializedFrame", "materialize_frames"]
 
@@ -49,17 +49,21 @@ class MaterializedFrame(Source):
         self._path, self._counts = path, counts
 
     def split_parallelism(self, parallelism: int) -> int:
+        """The rows are in one file, in an order that is kept: one subtask."""
         return 1
 
     def split_count(self, parallelism: int, one_batch: bool) -> int:
+        """One split, as one task reads the DataFrame itself."""
         return 1
 
     def initial(self, split: int, splits: int) -> Position:
+        """Before the first batch; a DataFrame without rows has ended there."""
         return Position(0, not self._counts)
 
     def advance(
         self, split: int, splits: int, start: Position, base: Position, limit: int, clock: SourceClock
     ) -> Position:
+        """Whole batches, as many as it takes to reach the limit."""
         stop: int = start.at
         while stop < len(self._counts) and limit > 0:
             limit -= self._counts[stop]
@@ -67,6 +71,7 @@ class MaterializedFrame(Source):
         return Position(stop, stop == len(self._counts))
 
     def read(self, split: int, splits: int, start: Position, end: Position | None) -> Iterator[ReadBatch]:
+        """The rows between two positions; called in a worker."""
         stop = len(self._counts) if end is None else end.at
         if stop > start.at:
             with pa.OSFile(self._path) as file:
@@ -76,7 +81,10 @@ class MaterializedFrame(Source):
 
 
 def materialize_frames(plan: JobPlan, location: str, conf: Configuration) -> JobPlan:
-    """The plan with its batch DataFrames written down, if that has not been done before, as sources with positions."""
+    """The plan with its batch DataFrames replaced by materialized ones; called before a job starts.
+
+    Rows that an earlier start has written are used again. Raises DamagedCheckpointError if they are damaged.
+    """
     return replace(plan, vertices=tuple(_materialized(vertex, location, conf) for vertex in plan.vertices))
 
 
@@ -93,7 +101,7 @@ def _materialized(vertex: Vertex, location: str, conf: Configuration) -> Vertex:
 
 
 def _folder(location: str, conf: Configuration, name: str) -> str:
-    """Where rows wait: it must be a folder that all machines share and that is still there after a restart."""
+    """Where rows are written: a folder that all machines share and that is still there after a restart."""
     parts = urlparse(location)
     if parts.scheme in ("", "file"):
         return os.path.join(unquote(parts.path), "penstock", "frames")
@@ -101,14 +109,14 @@ def _folder(location: str, conf: Configuration, name: str) -> str:
     if not shared:
         raise ProgramError(
             f"'{name}' is a batch DataFrame in a streaming job: its rows must wait in a folder that all machines "
-            f"share, and the checkpoint {location} is none. Name one in {TMP_DIR.key}, or write the DataFrame to "
+            f"share, and the checkpoint {location} is not one. Name one in {TMP_DIR.key}, or write the DataFrame to "
             "files and read those"
         )
     return os.path.join(shared, f"penstock-frames-{blake2b(location.encode(), digest_size=8).hexdigest()}")
 
 
 def _load(folder: str) -> MaterializedFrame | None:
-    """The rows that wait in a folder; None if there are none yet. Altered ones are refused (F8)."""
+    """The rows in a folder; None if there are none yet. Raises DamagedCheckpointError if they have been altered."""
     try:
         with open(os.path.join(folder, _MANIFEST), "rb") as file:
             known, checked = unsealed(file.read())
@@ -123,7 +131,7 @@ def _load(folder: str) -> MaterializedFrame | None:
 
 
 def _unread(folder: str, location: str) -> str:
-    """A folder whose rows no batch has read yet: computed anew they might be others."""
+    """The folder, if no batch has read rows from it: rows that are computed anew might be others."""
     root = unquote(urlparse(location).path)
     if any(entry.endswith(".arrow") for entry in _entries(folder)) and any(
         _entries(os.path.join(root, generation, "commits"))
@@ -152,19 +160,18 @@ def _digest(path: str) -> str:
 
 
 def _write(frame: DataFrame, folder: str) -> MaterializedFrame:
-    """One task writes all rows, in the frame's order; the manifest comes last."""
+    """Let one task write all rows, in the DataFrame's order; the manifest is written last and makes them count."""
     os.makedirs(folder, exist_ok=True)
     made = frame.coalesce(1).mapInArrow(_writer(folder), "file string, counts string").collect()
-    known: dict[str, Any] = {"file": "", "counts": []}
-    if made:
-        digest = _digest(os.path.join(folder, made[0].file))
-        known = {"file": made[0].file, "counts": json.loads(made[0].counts), "digest": digest}
-    write_whole(os.path.join(folder, _MANIFEST), sealed(known))
-    return MaterializedFrame(os.path.join(folder, known["file"]), tuple(known["counts"]))
+    name: str = made[0].file if made else ""
+    counts: list[int] = json.loads(made[0].counts) if made else []
+    digest = {"digest": _digest(os.path.join(folder, name))} if made else {}
+    write_whole(os.path.join(folder, _MANIFEST), sealed({"file": name, "counts": counts, **digest}))
+    return MaterializedFrame(os.path.join(folder, name), tuple(counts))
 
 
-def _writer(folder: str) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Each attempt writes a file of its own; the one that the driver hears of counts."""
+def _writer(folder: str) -> ArrowFunction:
+    """Each attempt writes a file of its own and returns its name; the driver hears only of the attempt that counts."""
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         name, counts, writer = f"rows-{uuid.uuid4().hex}.arrow", [], None

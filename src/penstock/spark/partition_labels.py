@@ -1,4 +1,7 @@
-"""Labels: numbers whose Spark hash lands in a chosen partition."""
+"""Partition labels: integers that Spark's hash partitioning sends to a chosen partition.
+
+A stage is grouped by the column `label`, so the label of a row decides which partition, and so which subtask, gets it.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ _M = 0xFFFFFFFF
 
 
 def spark_partition(value: int, partitions: int) -> int:
-    """The partition Spark's hash partitioning (Murmur3, seed 42) gives an int column."""
+    """The partition to which Spark's hash partitioning (Murmur3, seed 42) sends an int."""
     hashed = _murmur3_int(value, 42)
     return hashed % partitions
 
 
 @lru_cache(maxsize=64)
 def partition_labels(partitions: int) -> tuple[int, ...]:
-    """For each partition, the smallest number that lands in it.
+    """For each partition, its label: the smallest number that Spark sends there.
 
     >>> [spark_partition(label, 4) for label in partition_labels(4)]
     [0, 1, 2, 3]

@@ -1,12 +1,12 @@
-"""The job as workers get it: pickled by value, with the classes of the script that is being run (P7)."""
+"""The plan as workers get it: pickled by value, with the classes of the script that is being run."""
 
 from __future__ import annotations
 
 import pickle
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
 
 from pyspark import cloudpickle
 
@@ -23,12 +23,13 @@ __all__ = ["PickledPlan", "pickle_plan"]
 
 @dataclass(frozen=True, slots=True)
 class PickledPlan:
-    """Pickled plan; loaded once per worker process."""
+    """A pickled plan; small to copy, since Spark sends it along with every task's function."""
 
     data: bytes
     digest: str
 
     def load(self) -> JobPlan:
+        """The plan; called in a worker at the start of each task, unpickled once in each process."""
         plan = _LOADED.get(self.digest)
         if plan is None:
             _LOADED.clear()
@@ -42,7 +43,7 @@ _LOADED: dict[str, JobPlan] = {}
 
 
 def pickle_plan(plan: JobPlan) -> PickledPlan:
-    """Pickle a plan; what cannot be pickled is named."""
+    """Pickle a plan on the driver. Raises ProgramError, which names the operator that cannot be pickled."""
     try:
         job = _dumps((_script_classes(), sys.path, _dumps((plan, _qualified_names(plan)))))
     except Exception as error:
@@ -51,9 +52,7 @@ def pickle_plan(plan: JobPlan) -> PickledPlan:
     return PickledPlan(data, blake2b(data, digest_size=16).hexdigest())
 
 
-def _dumps(value: Any) -> bytes:
-    data: bytes = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]
-    return data
+_dumps: Callable[[object], bytes] = cloudpickle.dumps
 
 
 def _unpicklable(plan: JobPlan, error: Exception) -> ProgramError:
@@ -70,13 +69,13 @@ def _unpicklable(plan: JobPlan, error: Exception) -> ProgramError:
 
 
 def _script_classes() -> dict[str, type]:
-    """Classes defined in the script being run: records of them are pickled by reference to `__main__`."""
+    """Classes that the script being run defines: records of them are pickled by reference to `__main__`."""
     main = sys.modules["__main__"]
     return {n: c for n, c in vars(main).items() if isinstance(c, type) and c.__module__ == "__main__"}
 
 
 def _qualified_names(plan: JobPlan) -> list[tuple[type, str]]:
-    """Classes that are sent by value lose the qualified name by which their records are known, and shown."""
+    """Classes that are pickled by value, with the qualified name that they lose: their records are known by it."""
     return [(cls, cls.__qualname__) for cls in unimportable_classes(plan)]
 
 

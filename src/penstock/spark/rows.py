@@ -1,9 +1,9 @@
-"""Chunk rows as Arrow batches and pandas frames."""
+"""Chunk rows as Arrow batches and pandas frames, the forms in which Spark passes them between tasks."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,10 @@ from penstock.spark.partition_labels import partition_labels
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ARROW_SCHEMA", "SCHEMA", "from_arrow", "from_columns", "to_arrow", "to_pandas"]
+__all__ = ["ARROW_SCHEMA", "SCHEMA", "ArrowFunction", "from_arrow", "from_columns", "to_arrow", "to_pandas"]
+
+ArrowFunction = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""What `mapInArrow` runs in each task."""
 
 SCHEMA = (
     StructType()
@@ -43,7 +46,7 @@ _BATCH_ROWS = 512
 
 
 def _grouped(rows: Iterable[ChunkRow]) -> Iterator[list[ChunkRow]]:
-    """Rows in groups bounded in number and bytes, so that no Arrow batch grows out of hand."""
+    """Rows in groups bounded in number and bytes, so that no Arrow batch becomes too large."""
     group: list[ChunkRow] = []
     size = 0
     for row in rows:
@@ -56,7 +59,8 @@ def _grouped(rows: Iterable[ChunkRow]) -> Iterator[list[ChunkRow]]:
         yield group
 
 
-def _columns(group: list[ChunkRow], partitions: int) -> list[Any]:
+def _columns(group: list[ChunkRow], partitions: int) -> list[list[Any]]:
+    """The columns of a group, with the label of each partition in place of its number."""
     names = partition_labels(partitions)
     columns = list(map(list, zip(*group, strict=True)))
     columns[0] = [names[p] for p in columns[0]]
@@ -64,7 +68,7 @@ def _columns(group: list[ChunkRow], partitions: int) -> list[Any]:
 
 
 def to_arrow(rows: Iterable[ChunkRow], partitions: int) -> Iterator[pa.RecordBatch]:
-    """Rows out of a task, the partition replaced by its label."""
+    """The rows that a task sends on, as Arrow batches."""
     for group in _grouped(rows):
         *numbers, payloads = _columns(group, partitions)
         arrays = [_numbers(column, field.type) for column, field in zip(numbers, ARROW_SCHEMA, strict=False)]
@@ -72,7 +76,7 @@ def to_arrow(rows: Iterable[ChunkRow], partitions: int) -> Iterator[pa.RecordBat
 
 
 def _numbers(column: list[int], type_: pa.DataType) -> pa.Array:
-    """From a buffer: `pa.array` would import pandas, which takes a third of a second."""
+    """A column of integers, made from a buffer: `pa.array` would import pandas, which takes a third of a second."""
     return pa.Array.from_buffers(type_, len(column), [None, pa.py_buffer(array(_CODES[type_.bit_width], column))])
 
 
@@ -82,6 +86,7 @@ def _binary(column: list[bytes]) -> pa.Array:
 
 
 def to_pandas(rows: Iterable[ChunkRow], partitions: int) -> Iterator[pd.DataFrame]:
+    """The rows that a task sends on, as pandas frames, which `transformWithStateInPandas` wants."""
     import pandas as pd  # only streaming jobs need it, and it takes a third of a second
 
     for group in _grouped(rows):
@@ -89,11 +94,12 @@ def to_pandas(rows: Iterable[ChunkRow], partitions: int) -> Iterator[pd.DataFram
 
 
 def from_columns(columns: Iterable[Iterable[Any]], partition: int) -> Iterator[ChunkRow]:
-    """Rows into a task; all of them carry the label of the partition they arrived in."""
+    """The rows that a task receives, from their columns; all of them carry the label of the task's partition."""
     _, *rest = columns
     for target, channel, seq, kind, payload in zip(*rest, strict=True):
         yield ChunkRow(partition, target, channel, seq, kind, payload)
 
 
 def from_arrow(batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[ChunkRow]:
+    """The rows that a task, or the driver, receives as Arrow batches."""
     return chain.from_iterable(from_columns((c.to_pylist() for c in b.columns), partition) for b in batches)

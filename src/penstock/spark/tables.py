@@ -1,11 +1,11 @@
-"""Tables on Spark's side: types, and frames of what jobs have written."""
+"""Tables on Spark's side: column types, DataFrames of what jobs have written, and the tables that a query reads."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
 
+from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.core.data_types import DecimalType
@@ -59,7 +59,7 @@ def spark_type(info: TypeInformation) -> str:
 
 
 def read_parquet(spark: SparkSession, folder: str, row_type: TypeInformation | None) -> DataFrame:
-    """The files that a job has written into a folder; none means no rows."""
+    """The DataFrame of the Parquet files that a job has written into a folder; without files it has no rows."""
     if any(name.endswith(".parquet") and not name.startswith(".") for name in os.listdir(folder)):
         return spark.read.parquet(folder)
     if row_type is None:
@@ -71,7 +71,7 @@ def read_parquet(spark: SparkSession, folder: str, row_type: TypeInformation | N
 
 
 def append_parquet(spark: SparkSession, table: str, paths: Sequence[str]) -> None:
-    """Append files to a table, column by column name; a table that does not exist is created."""
+    """Append Parquet files to a table, matching columns by name; a table that does not exist is created."""
     frame = spark.read.parquet(*paths)
     if not spark.catalog.tableExists(table):
         frame.write.saveAsTable(table)
@@ -87,12 +87,11 @@ def queried_tables(spark: SparkSession, query: str) -> set[str]:
 
     Names in texts and comments, of columns, and of the query's own WITH clauses are not among them.
     """
-    session: Any = spark
-    return set(_relations(session._jsparkSession.sessionState().sqlParser().parsePlan(query), frozenset()))
+    return set(_relations(spark._jsparkSession.sessionState().sqlParser().parsePlan(query), frozenset()))
 
 
-def _relations(plan: Any, own: frozenset[str]) -> Iterator[str]:
-    """Names below a node of a parsed plan; `own` are the names that the WITH clauses around it define."""
+def _relations(plan: JavaObject, own: frozenset[str]) -> Iterator[str]:
+    """Names of tables below a node of a parsed plan; `own` are names that the WITH clauses around it define."""
     kind = plan.getClass().getSimpleName()
     if kind == "UnresolvedWith":
         for clause in _each(plan.cteRelations()):
@@ -115,6 +114,6 @@ def _relations(plan: Any, own: frozenset[str]) -> Iterator[str]:
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
 
 
-def _each(found: Any) -> Iterator[Any]:
+def _each(found: JavaObject) -> Iterator[JavaObject]:
     """The items of a Scala sequence."""
     return (found.apply(i) for i in range(found.length()))

@@ -1,4 +1,4 @@
-"""Changing state offline, and making it from data: always into a new savepoint."""
+"""Changes state offline, and makes state from data; the result is always a new savepoint."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ __all__ = ["KeyedEditor", "StateEditor"]
 
 
 class KeyedEditor(LiveRuntimeContext):
-    """Keyed state of one operator, as its function sees it: `get_state` and its like give the state of the current key.
+    """The keyed state of one operator, as its function sees it: `get_state` and the like give the current key's state.
 
-    A state with a time to live is asked for with the descriptor that the program uses.
+    Call `set_key` first. A state with a time to live is asked for with the descriptor that the program uses.
 
     >>> from penstock.datastream.state import ListStateDescriptor
     >>> with StateEditor.new("visits").keyed("count") as state:
@@ -57,30 +57,33 @@ class KeyedEditor(LiveRuntimeContext):
         return list(page_keys(self._backend))
 
     def set_key(self, key: object) -> None:
-        """Make a key the current one; it need not have been there before."""
+        """Make a key the current one; a key that had no state so far may be given."""
         self._backend.select(hashable(key))
 
     def register_event_time_timer(self, timestamp_ms: int) -> None:
-        """A timer of the current key."""
+        """Register a timer of the current key, which fires in the job that starts from the new savepoint."""
         self._backend.register(EVENT, timestamp_ms)
 
     def register_processing_time_timer(self, timestamp_ms: int) -> None:
+        """As `register_event_time_timer`, by the wall clock."""
         self._backend.register(PROCESSING, timestamp_ms)
 
     def delete_event_time_timer(self, timestamp_ms: int) -> None:
+        """Remove a timer of the current key; nothing happens if there is none."""
         self._backend.delete(EVENT, timestamp_ms)
 
     def delete_processing_time_timer(self, timestamp_ms: int) -> None:
+        """Remove a timer of the current key; nothing happens if there is none."""
         self._backend.delete(PROCESSING, timestamp_ms)
 
     def clear(self, *descriptors: StateDescriptor) -> None:
-        """Remove what the current key has in these states."""
+        """Remove the values of the current key in these states."""
         for descriptor in descriptors:
             self.get_partitioned_state(descriptor).clear()
 
 
 class StateEditor:
-    """Changes that become a new savepoint when they are written; the old one stays as it is.
+    """Collects changes to a savepoint, and writes them as a new one; the old savepoint stays as it is.
 
     >>> import tempfile
     >>> from penstock.datastream.state import ValueStateDescriptor
@@ -105,7 +108,7 @@ class StateEditor:
 
     @staticmethod
     def new(job: str, max_parallelism: int = 128) -> StateEditor:
-        """An empty one, to make the state of a job from data."""
+        """An editor without a savepoint behind it, to make the state of a job from data."""
         editor = StateEditor.__new__(StateEditor)
         editor._view, editor._edited, editor._names = None, {}, {}
         now_ms = SystemClock().now_ms()
@@ -116,7 +119,11 @@ class StateEditor:
 
     @contextmanager
     def keyed(self, uid: str) -> Iterator[KeyedEditor]:
-        """The keyed state of an operator; one that is not there is made. It is held in memory until it is written."""
+        """The keyed state of an operator, to be read and changed inside the `with` block; a new uid is a new operator.
+
+        The state of the operator is held in memory until `write`. Raises SavepointError for an operator that is not
+        keyed, and for windows, whose layout is the operator's own.
+        """
         note = self._metadata.operator(uid) or self._new_operator(uid)
         if not note.keyed:
             raise SavepointError(f"Operator '{note.name}' (uid {uid}) is not keyed: it has no keyed state to edit")
@@ -140,7 +147,7 @@ class StateEditor:
     ) -> None:
         """Make keyed state from data: `function` is called for each row, with the state of the row's key.
 
-        `rows`: a pandas or Spark DataFrame (rows come as named tuples or Spark rows), or anything that can be iterated.
+        `rows` is a pandas or Spark DataFrame, whose rows come as named tuples or Spark rows, or any iterable.
         """
         with self.keyed(uid) as state:
             for row in _rows(rows):
@@ -148,7 +155,7 @@ class StateEditor:
                 function(row, state)
 
     def remove(self, uid: str) -> None:
-        """Forget an operator and all of its state, or a source and its position."""
+        """Leave an operator and all of its state, or a source and its position, out of the new savepoint."""
         self._known(uid)
         self._edited.pop(uid, None)
         self._names[uid] = None
@@ -160,7 +167,7 @@ class StateEditor:
         )
 
     def rename(self, uid: str, new_uid: str) -> None:
-        """From now on an operator's state, or a source's position, belongs to another uid."""
+        """Give an operator's state, or a source's position, to another uid; an edited operator cannot be renamed."""
         self._known(uid)
         if uid in self._edited:
             raise SavepointError(f"Operator (uid {uid}) has been edited: rename it first, then edit it")
@@ -170,7 +177,7 @@ class StateEditor:
         self._metadata = _renamed(self._metadata, uid, new_uid)
 
     def set_position(self, uid: str, split: int, at: object, ended: bool = False) -> None:
-        """Where a split of a source goes on; `at` is in the source's own terms, see `StateView.sources`."""
+        """Let a split of a source go on elsewhere; `at` is in the source's own terms, see `StateView.sources`."""
         note = self._metadata.source(uid)
         if note is None or not 0 <= split < len(note.splits):
             raise SavepointError(f"There is no split {split} of a source with uid {uid!r}")
@@ -179,7 +186,7 @@ class StateEditor:
         self._metadata = replace(self._metadata, sources=tuple(sources))
 
     def set_max_parallelism(self, max_parallelism: int) -> None:
-        """Lay all keyed state out anew, in another number of key groups: a job cannot have more subtasks than these."""
+        """Lay all keyed state out anew in another number of key groups, the most subtasks that a job can have."""
         if max_parallelism < 1:
             raise SavepointError(f"A maximum parallelism must be at least 1, got {max_parallelism}")
         for note in self._metadata.operators:
@@ -191,7 +198,7 @@ class StateEditor:
     # -- writing ----------------------------------------------------------------------------------------
 
     def write(self, path: str) -> StateView:
-        """A new savepoint with all changes."""
+        """Write a new savepoint with all changes, into a folder that must be empty, and open it."""
         refuse_used(path)
         counts: Counter[tuple[str, str]] = Counter()
         file = Folder(path).write_blobs("state/00000.parquet", _counted(self._blobs(), counts))
@@ -251,14 +258,11 @@ def _renamed_source(note: SourceNote, uid: str) -> SourceNote:
     return replace(note, uid=uid)
 
 
-def _rows(rows: Any) -> Iterable[Any]:
-    """The rows of a pandas or Spark DataFrame, or what is iterable anyhow."""
-    for method in ("itertuples", "toLocalIterator"):
-        if hasattr(rows, method):
-            found: Iterable[Any] = getattr(rows, method)()
-            return found
-    plain: Iterable[Any] = rows
-    return plain
+def _rows(rows: Any) -> Iterable[object]:
+    """The rows of a pandas or Spark DataFrame, or of any other iterable."""
+    method = getattr(rows, "itertuples", None) or getattr(rows, "toLocalIterator", None)
+    found: Iterable[object] = rows if method is None else method()
+    return found
 
 
 def _counted(blobs: Iterable[Blob], counts: Counter[tuple[str, str]]) -> Iterator[Blob]:

@@ -1,4 +1,4 @@
-"""Keyed state out of its pages: one entry for each key, state and namespace, one for each timer."""
+"""Reads keyed state out of its pages: an entry for each key, state and namespace, and one for each timer."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from penstock.runtime.state.tables import parse_table
 from penstock.runtime.state.timed import Runs
 from penstock.savepoint.blobs import Blob
 
-__all__ = ["Entry", "TimerEntry", "entries", "make_backend", "page_keys", "pages", "state_kinds", "timers"]
+__all__ = ["Entry", "Stored", "TimerEntry", "entries", "make_backend", "page_keys", "pages", "state_kinds", "timers"]
 
 _EVENT, _PROCESSING = "event time", "processing time"
 
 
 class Entry(NamedTuple):
-    """What a key has in a state. `kind`: value, list, map, reducing, aggregating, or internal for an operator's own.
+    """What one key has in one state.
 
-    `namespace`: the window, where there is one. `stamp_ms`: last use, where state has a time to live.
+    `kind` is value, list, map, reducing or aggregating, or internal for what the operator itself keeps. `namespace` is
+    the window, if the state belongs to one. `stamp_ms` is the last use of state that has a time to live.
     """
 
     key: Any
@@ -40,7 +41,7 @@ class Entry(NamedTuple):
 
 
 class TimerEntry(NamedTuple):
-    """A timer that waits."""
+    """A timer that has not fired yet; `domain` is event time or processing time."""
 
     key: Any
     domain: str
@@ -49,13 +50,13 @@ class TimerEntry(NamedTuple):
 
 
 def make_backend(uid: str, blobs: Iterable[Blob], max_parallelism: int) -> KeyedBackend:
-    """Keyed state of one operator in memory."""
+    """The keyed state of one operator, in memory, from its blobs in a savepoint."""
     store = MemoryStore({blob.key: blob.value for blob in blobs})
     return KeyedBackend(store, StoreKeys.of(uid), max_parallelism, 12 << 10, MAX_TIMESTAMP)
 
 
 def pages(backend: KeyedBackend) -> Iterator[Page]:
-    """Every page in the store."""
+    """Every page of the operator, decoded, in the order of key groups."""
     assert isinstance(backend.store, MemoryStore)
     for key, blob in sorted(backend.store.blobs.items()):
         if kind_of(key) is BlobKind.PAGE:
@@ -64,13 +65,13 @@ def pages(backend: KeyedBackend) -> Iterator[Page]:
 
 
 def state_kinds(backend: KeyedBackend) -> dict[str, str]:
-    """The kinds of the states in which a key has something, by name."""
+    """The kinds of the operator's states, by name; states in which no key has a value are left out."""
     return kinds_of(name for page in pages(backend) for name, table in page.tables.items() if table)
 
 
 @contextmanager
 def understandable() -> Iterator[None]:
-    """State names the classes of its values; one that is not there here is asked for."""
+    """Inside, a value whose class cannot be imported here raises SavepointError, which says what to do."""
     try:
         yield
     except StateError as error:
@@ -83,13 +84,13 @@ def understandable() -> Iterator[None]:
 
 
 def page_keys(backend: KeyedBackend) -> Iterator[Any]:
-    """Every key that has a value or a timer."""
+    """Every key of the operator that has a value or a timer."""
     for page in pages(backend):
         yield from map(shown, sorted(page.members(), key=repr))
 
 
 def timers(backend: KeyedBackend) -> Iterator[TimerEntry]:
-    """Every timer, in order of time within a page."""
+    """Every timer of the operator, in the order of time within a page."""
     for page in pages(backend):
         for domain, waiting in zip((_EVENT, _PROCESSING), page.timers, strict=True):
             for time_ms, key, namespace in sorted(waiting, key=lambda timer: timer[0]):
@@ -97,7 +98,7 @@ def timers(backend: KeyedBackend) -> Iterator[TimerEntry]:
 
 
 def entries(backend: KeyedBackend) -> Iterator[Entry]:
-    """Every value."""
+    """Every value of the operator."""
     for page in pages(backend):
         with backend.at(page):
             for table in sorted(page.tables):
@@ -105,7 +106,11 @@ def entries(backend: KeyedBackend) -> Iterator[Entry]:
                     yield from _of_key(backend, table, shown(key), stored)
 
 
-def _of_key(backend: KeyedBackend, table: str, key: Any, stored: Any) -> Iterator[Entry]:
+Stored = Any
+"""A value as a page keeps it: plain, encoded, or in segments and buckets outside the page."""
+
+
+def _of_key(backend: KeyedBackend, table: str, key: object, stored: Stored) -> Iterator[Entry]:
     named = parse_table(table)
     kind = named.kind or "internal"
     if not named.windowed:
@@ -116,8 +121,8 @@ def _of_key(backend: KeyedBackend, table: str, key: Any, stored: Any) -> Iterato
         yield Entry(key, named.name, kind, namespace, _plain(backend, inner))
 
 
-def _value(backend: KeyedBackend, stored: Any, timed: bool) -> tuple[Any, int | None]:
-    """A value, without the stamps that state with a time to live has beside it."""
+def _value(backend: KeyedBackend, stored: Stored, timed: bool) -> tuple[object, int | None]:
+    """A value without the stamps that state with a time to live keeps beside it, and the newest stamp."""
     value = _plain(backend, stored)
     if not timed:
         return value, None
@@ -129,7 +134,7 @@ def _value(backend: KeyedBackend, stored: Any, timed: bool) -> tuple[Any, int | 
 
 
 def _plain(backend: KeyedBackend, stored: object) -> Any:
-    """What was put into state, out of the forms in which it is kept."""
+    """The value that the program put into state."""
     if stored.__class__ is Encoded:
         return loads(stored)
     if stored.__class__ is SegmentList:

@@ -1,4 +1,4 @@
-"""Keyed state in another number of key groups: everything is laid out anew, whatever is in it."""
+"""Lays keyed state out anew, in another number of key groups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["regrouped"]
 
 
 def regrouped(old: KeyedBackend, uid: str, max_parallelism: int) -> KeyedBackend:
-    """The same keys with the same state and timers, in pages of so many key groups."""
+    """The same keys with the same state and timers, in pages of `max_parallelism` key groups."""
     new = make_backend(uid, (), max_parallelism)
     for page in pages(old):
         with old.at(page):
@@ -37,7 +37,7 @@ def _move_page(old: KeyedBackend, new: KeyedBackend, page: Page) -> None:
 
 
 def _moved(old: KeyedBackend, new: KeyedBackend, stored: object) -> object:
-    """What is stored, still encoded; large collections get segments of their new key group."""
+    """A stored value for the new layout, still encoded; large collections get segments in their new key group."""
     if stored.__class__ is SegmentList:
         made = SegmentList([], [], 0)
         for blob in old.read_blobs(stored.keys(old)):

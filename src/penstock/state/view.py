@@ -1,10 +1,10 @@
-"""Looking at the state of a job that does not run."""
+"""Shows the state of a job that is not running: a savepoint, or the last committed state of a checkpoint."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
 
@@ -20,6 +20,12 @@ from penstock.state.keyed import Entry, TimerEntry, entries, make_backend, page_
 
 __all__ = ["StateView", "open_state"]
 
+SparkSession: TypeAlias = Any
+SparkDataFrame: TypeAlias = Any
+"""PySpark's classes, by name only: this room does not import PySpark."""
+_Row = tuple[object, ...]
+_E = TypeVar("_E")
+
 _ENTRY_SCHEMA = "key string, state string, kind string, namespace string, value string, stamp_ms long"
 _TIMER_SCHEMA = "key string, domain string, time_ms long, namespace string"
 
@@ -27,8 +33,8 @@ _TIMER_SCHEMA = "key string, domain string, time_ms long, namespace string"
 def open_state(path: str, copy_to: str | None = None) -> StateView:
     """Open a savepoint, or the last committed state of a checkpoint.
 
-    The state of a checkpoint lies in Spark's store; it is read by Spark and written as a savepoint to `copy_to` (a
-    temporary folder, if nothing is said), which is what is opened. The job should not be running.
+    The state of a checkpoint lies in Spark's store. Spark reads it and writes a savepoint into `copy_to`, by default a
+    temporary folder, and that savepoint is opened. The job must not be running.
     """
     if Folder(path).size("penstock/owner") is None:
         return StateView(Savepoint(path))
@@ -61,12 +67,13 @@ class StateView:
 
     @property
     def metadata(self) -> Metadata:
+        """Everything about the savepoint but the state itself."""
         return self.savepoint.metadata
 
     # -- the job ------------------------------------------------------------------------------------
 
     def operators(self) -> pd.DataFrame:
-        """Every operator: uid, name, kind, parallelism, whether it is keyed, and how many blobs of state it has."""
+        """A row for each operator: uid, name, kind, parallelism, whether it is keyed, and its number of blobs."""
         columns = ["uid", "name", "kind", "parallelism", "keyed", "blobs"]
         rows = [
             (op.uid, op.name, op.kind.removesuffix("Spec"), op.parallelism, op.keyed, sum(op.blobs.values()))
@@ -75,21 +82,21 @@ class StateView:
         return pd.DataFrame(rows, columns=columns)
 
     def sources(self) -> pd.DataFrame:
-        """Where every split of every source stands."""
+        """A row for each split of each source: where it stands, and whether it has ended."""
         rows = [
             (s.uid, s.name, split, p.at, p.ended) for s in self.metadata.sources for split, p in enumerate(s.splits)
         ]
         return pd.DataFrame(rows, columns=["uid", "name", "split", "at", "ended"])
 
     def clocks(self) -> pd.DataFrame:
-        """The event time of every subtask, by the uid of the head of its chain."""
+        """A row for each subtask: its watermark, with the uid of the head of its chain."""
         rows = [(v.uid, s, c.clock) for v in self.metadata.vertices for s, c in enumerate(v.subtasks)]
         return pd.DataFrame(rows, columns=["uid", "subtask", "watermark"])
 
     # -- keyed state ----------------------------------------------------------------------------------
 
     def keys(self, uid: str) -> list[Any]:
-        """Every key of an operator that has state or a timer."""
+        """Every key of an operator that has a value or a timer."""
         return list(page_keys(self.backend(uid)))
 
     def keyed(self, uid: str) -> pd.DataFrame:
@@ -101,7 +108,7 @@ class StateView:
         return _frame(timers(self.backend(uid)), TimerEntry._fields)
 
     def backend(self, uid: str) -> KeyedBackend:
-        """The keyed state of one operator, in memory."""
+        """The keyed state of one operator, in memory; for code that reads it entry by entry."""
         self._note(uid)
         blobs = (b for b in self.savepoint.blobs(KEYED) if b.operator == uid)
         return make_backend(uid, blobs, self.metadata.max_parallelism)
@@ -121,7 +128,7 @@ class StateView:
         """An operator's broadcast state, which is the same in every subtask: state, key, value."""
         if self._note(uid).kind != "BroadcastSpec":
             raise SavepointError(f"Operator (uid {uid}) in {self.savepoint.path} has no broadcast state")
-        tables: dict[str, Any] = next((loads(b.value) for b in self._of(uid, "operator")), {})
+        tables: dict[str, dict[object, object]] = next((loads(b.value) for b in self._of(uid, "operator")), {})
         rows = [(name, key, decode(value)) for name, table in tables.items() for key, value in table.items()]
         return pd.DataFrame(rows, columns=["state", "key", "value"])
 
@@ -140,24 +147,27 @@ class StateView:
     # -- by Spark ---------------------------------------------------------------------------------------
 
     def keyed_frame(
-        self,
-        spark: object,
-        uid: str,
-        schema: str = _ENTRY_SCHEMA,
-        row: Callable[[Entry], tuple[object, ...]] | None = None,
-    ) -> Any:
-        """As `keyed`, as a Spark DataFrame that is read in parallel, one key group at a time.
+        self, spark: SparkSession, uid: str, schema: str = _ENTRY_SCHEMA, row: Callable[[Entry], _Row] | None = None
+    ) -> SparkDataFrame:
+        """As `keyed`, as a Spark DataFrame, which tasks read in parallel, one key group at a time.
 
-        Keys, namespaces and values are any Python objects, so they come as text (`repr`); with `row`, a function of an
-        entry that gives a row of `schema`, as whatever is wanted.
+        Keys, namespaces and values can be any Python objects, so they come as text (`repr`). To get other columns, give
+        a `schema` and a function `row` that makes a row of it from an entry; it runs in workers.
         """
         return self._spark_frame(spark, uid, entries, schema, row or _entry_text)
 
-    def timers_frame(self, spark: object, uid: str) -> Any:
+    def timers_frame(self, spark: SparkSession, uid: str) -> SparkDataFrame:
         """As `timers`, as a Spark DataFrame; keys and namespaces come as text."""
         return self._spark_frame(spark, uid, timers, _TIMER_SCHEMA, _timer_text)
 
-    def _spark_frame(self, spark: Any, uid: str, read: Any, schema: str, row: Callable[[Any], tuple[Any, ...]]) -> Any:
+    def _spark_frame(
+        self,
+        spark: SparkSession,
+        uid: str,
+        read: Callable[[KeyedBackend], Iterator[_E]],
+        schema: str,
+        row: Callable[[_E], _Row],
+    ) -> SparkDataFrame:
         self._note(uid)
         self.savepoint.verify()
         groups = self.metadata.max_parallelism
@@ -173,16 +183,16 @@ class StateView:
         return mine.groupBy("place").applyInPandas(decoded, schema)
 
 
-def _entry_text(entry: Entry) -> tuple[object, ...]:
+def _entry_text(entry: Entry) -> _Row:
     namespace = None if entry.namespace is None else repr(entry.namespace)
     return (repr(entry.key), entry.state, entry.kind, namespace, repr(entry.value), entry.stamp_ms)
 
 
-def _timer_text(timer: TimerEntry) -> tuple[object, ...]:
+def _timer_text(timer: TimerEntry) -> _Row:
     return (repr(timer.key), timer.domain, timer.time_ms, None if timer.namespace is None else repr(timer.namespace))
 
 
-def _frame(rows: Iterator[Any], columns: tuple[str, ...]) -> pd.DataFrame:
-    """Values stay the objects that they are."""
+def _frame(rows: Iterator[_Row], columns: tuple[str, ...]) -> pd.DataFrame:
+    """A DataFrame whose columns keep the Python objects as they are."""
     held = list(rows)
     return pd.DataFrame({name: pd.Series([r[i] for r in held], dtype=object) for i, name in enumerate(columns)})

@@ -1,1 +1,1 @@
-"""The checkpoint folder of a streaming job: its files, their integrity, who owns it, and where a job starts from."""
+"""The checkpoint folder of a streaming job: its files, their integrity, its owner, and where a job starts from."""

@@ -1,4 +1,4 @@
-"""What Penstock writes beside Spark's checkpoint: who it belongs to, and in which shape (F4, F8)."""
+"""The checkpoint folder: Spark's files, and what Penstock writes beside them: owner, job, generations, the seal."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -15,7 +16,10 @@ from penstock.core.whole_files import write_whole
 from penstock.savepoint.sealed_json import sealed, unsealed
 from penstock.spark.checkpoint.integrity import damaged, digest, state_descriptions
 
-__all__ = ["Checkpoint"]
+__all__ = ["Checkpoint", "Description"]
+
+Description = dict[str, Any]
+"""What a job says of itself in `penstock/job.json`: its name, its shape, where it started, and notes of its plan."""
 
 _JOB = "penstock/job.json"
 _OWNER = "penstock/owner"
@@ -24,7 +28,11 @@ _GENERATION = "penstock/generation"
 
 
 class Checkpoint:
-    """A checkpoint folder on any file system that Spark reaches."""
+    """A checkpoint folder on any file system that Spark reaches; used on the driver only.
+
+    Spark's own checkpoint, for one shape of the job, is a *generation* (`number`) of the folder: the first is the
+    folder itself (`root`), later ones lie inside it.
+    """
 
     def __init__(self, spark: SparkSession, location: str) -> None:
         self._spark = spark
@@ -41,10 +49,11 @@ class Checkpoint:
         self._shape: dict[str, str] | None = None
         self.root, self.number = self, 0
 
-    def _at(self, name: str) -> Any:
+    def _at(self, name: str) -> JavaObject:
         return self._path(f"{self.location}/{name}" if name else self.location)
 
     def exists(self, name: str) -> bool:
+        """Whether there is a file or folder of that name."""
         return bool(self._fs.exists(self._at(name)))
 
     def committed(self, batch_id: int) -> bool:
@@ -56,16 +65,17 @@ class Checkpoint:
         return sorted(int(n) for n in self.names(log) if n.isdigit())
 
     def names(self, folder: str) -> list[str]:
-        """What a folder holds, sorted; nothing if it does not exist."""
+        """Names of files and folders in a folder, sorted; empty if the folder does not exist."""
         if not self.exists(folder):
             return []
         return sorted(status.getPath().getName() for status in self._fs.listStatus(self._at(folder)))
 
     def read(self, name: str) -> str:
+        """The content of a file as text; damaged bytes survive, so that checksums can tell."""
         return self.read_bytes(name).decode("utf-8", "surrogateescape")
 
     def read_bytes(self, name: str) -> bytes:
-        """The content of a file; FileNotFoundError if there is none, whatever the file system."""
+        """The content of a file; FileNotFoundError if there is none, on every file system."""
         if self._local is not None:
             return (self._local / name).read_bytes()
         try:
@@ -86,7 +96,10 @@ class Checkpoint:
         return int(crc.getValue())
 
     def write(self, name: str, text: str) -> None:
-        """Write whole or not at all. On a local disk Hadoop would start a process for each file, to set its mode."""
+        """Write a file, whole or not at all.
+
+        Local files are written without Hadoop, which would start a process for each file to set its mode.
+        """
         if self._local is not None:
             path = self._local / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,11 +145,11 @@ class Checkpoint:
         return made
 
     def make_current(self) -> None:
-        """From now on the job goes on from this generation."""
+        """Let the job go on from this generation from now on, also after a restart."""
         self.root.write(_GENERATION, sealed({"generation": self.number}))
 
     def forget_predecessors(self) -> None:
-        """Remove older generations, and what the state came from; called once a batch of this one is durable."""
+        """Remove older generations and the savepoint in between; called once a batch of this generation is durable."""
         if self.number == 0:
             return
         root = self.root
@@ -154,7 +167,11 @@ class Checkpoint:
 
     @property
     def claimed(self) -> bool:
-        """Whether a job has begun here; a folder that is neither empty nor a job's is refused."""
+        """Whether a job has begun here.
+
+        Raises ForeignCheckpointError for a checkpoint of a plain Spark query, DamagedCheckpointError for one whose
+        description is gone.
+        """
         if self.exists(_JOB):
             return True
         if self.exists(_SEAL):
@@ -166,41 +183,41 @@ class Checkpoint:
             )
         return False
 
-    def claim(self, description: dict[str, Any]) -> None:
-        """Make an empty folder a job's."""
+    def claim(self, description: Description) -> None:
+        """Note which job the folder belongs to; called when a job begins in it, and when its notes have changed."""
         self.write(_JOB, sealed(description))
 
     def own(self) -> None:
-        """This driver is the one that runs the job from now on."""
+        """Make this driver the one that runs the job: drivers before it notice and stop."""
         self.root.write(_OWNER, sealed({"owner": self.root._token}))
 
     def check_owner(self) -> None:
-        """Refuse to go on once a successor has claimed the checkpoint: this driver was thought dead."""
+        """Raise CheckpointError if another driver owns the checkpoint: this one was thought dead."""
         if self.root._owner() != self.root._token:
             raise CheckpointError(
                 f"Another driver has taken over the checkpoint {self.root.location}, so this one stops. "
                 "Only one may run a job at a time"
             )
 
-    def _owner(self) -> Any:
+    def _owner(self) -> object:
         raw = self.read_bytes(_OWNER)
         if len(raw) == 32 and raw.isalnum():
-            return raw.decode()  # of a driver of an earlier version
+            return raw.decode()  # written by a driver of an earlier version
         try:
             return unsealed(raw)[0].get("owner")
         except ValueError as error:
             raise damaged(self.location, _OWNER, str(error)) from None
 
-    def description(self) -> dict[str, Any]:
-        """What the job that owns it said of itself."""
+    def description(self) -> Description:
+        """What the job to which the folder belongs said of itself."""
         return self._described()[0]
 
     @property
     def summed(self) -> bool:
-        """Whether a checksum covers the description: older versions wrote none."""
+        """Whether a checksum covers the description: earlier versions wrote none."""
         return self._described()[1]
 
-    def _described(self) -> tuple[dict[str, Any], bool]:
+    def _described(self) -> tuple[Description, bool]:
         try:
             return unsealed(self.read_bytes(_JOB))
         except ValueError as error:
@@ -209,14 +226,14 @@ class Checkpoint:
     # -- the seal ---------------------------------------------------------------------------------
 
     def begin_run(self) -> None:
-        """A run of the query starts: Spark may describe its state anew."""
+        """Called before a run of the query: Spark may describe its state anew, so the seal reads that again."""
         self._shape = None
 
     def seal(self, batch_id: int) -> None:
-        """Note what the logs say of a batch that is durable; called before its results are let out.
+        """Note digests of what the logs say of a batch that is durable; called before its results are let out.
 
-        Spark's logs and descriptions of state carry no checksums; and a commit that was lost after its results
-        were let out looks as though the batch had never been committed, and would be run, and let out, again.
+        Spark's logs and descriptions of state carry no checksums. And a commit file that is lost after the results
+        were let out looks as if the batch had never been committed: the batch would be run, and let out, again.
         """
         if self._shape is None:
             self._shape = {name: digest(self.read(name)) for name in state_descriptions(self)}
@@ -225,7 +242,7 @@ class Checkpoint:
         self.write(_SEAL, f"{digest(body)}\n{body}")
 
     def read_seal(self) -> dict[str, str]:
-        """The digests of the files that the last sealed batch rests on."""
+        """The digests of the files that the last sealed batch rests on, by name; empty if no batch was sealed."""
         if not self.exists(_SEAL):
             return {}
         try:

@@ -1,4 +1,4 @@
-"""Finds files of a checkpoint that are missing, truncated or altered (F8)."""
+"""The integrity of a checkpoint: finds files that are missing, truncated or altered, and names them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ __all__ = ["check_logs", "check_state", "damaged", "digest", "state_descriptions
 
 
 _SIGNED = {"timestampMs", "creator"}
-"""What Spark notes beside a checksum; it does not load a file without."""
+"""What Spark notes beside a checksum. Spark does not load a file whose note lacks them."""
 
 
 def digest(text: str) -> str:
+    """The digest by which the seal knows a file."""
     return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
 def damaged(location: str, name: str, what: str) -> DamagedCheckpointError:
+    """The error that names a damaged file, and says how to go on."""
     return DamagedCheckpointError(
         f"The checkpoint is damaged: {location}/{name}: {what}. "
         "Restore the file from a copy, or start from a new checkpoint folder"
@@ -33,9 +35,10 @@ def damaged(location: str, name: str, what: str) -> DamagedCheckpointError:
 
 
 def check_logs(checkpoint: Checkpoint, stages: int, partitions: int) -> None:
-    """Refuse logs with holes or altered entries: Spark would silently start from another batch, or from nothing.
+    """Raise DamagedCheckpointError if Spark's logs have holes or altered entries; called before a job goes on.
 
-    A predecessor's JVM may still be writing, so commits are listed before and after offsets.
+    Spark would silently start from another batch, or from nothing. The JVM of a predecessor may still be writing, so
+    commits are listed before and after offsets.
     """
     _check_seal(checkpoint)
     before, offsets, after = (checkpoint.batches(log) for log in ("commits", "offsets", "commits"))
@@ -73,7 +76,7 @@ def _check_metadata(checkpoint: Checkpoint, begun: bool) -> None:
 
 
 def _check_offsets(checkpoint: Checkpoint, batch_ids: list[int]) -> None:
-    """Each must be whole; and their settings, which Spark takes over from the last one, must not have changed."""
+    """Each offset must be whole. Spark takes settings over from the last one, so they must not have changed."""
     settings = [_read_offset(checkpoint, batch_id) for batch_id in batch_ids]
     if any(len(s) == len(settings[0]) and s != settings[0] for s in settings):
         raise damaged(checkpoint.location, f"offsets/{batch_ids[-1]}", "its settings are not those of the batch before")
@@ -91,7 +94,7 @@ def _read_offset(checkpoint: Checkpoint, batch_id: int) -> dict[str, str]:
 
 
 def _check_commit(checkpoint: Checkpoint, batch_id: int, stages: int, partitions: int) -> None:
-    """The commit must name the state of every stage and partition: for one it does not name Spark begins anew."""
+    """The commit must name the state of every stage and partition: where it names none, Spark would begin anew."""
     name = f"commits/{batch_id}"
     try:
         version, body = checkpoint.read(name).splitlines()
@@ -107,7 +110,10 @@ def _check_commit(checkpoint: Checkpoint, batch_id: int, stages: int, partitions
 
 
 def check_state(checkpoint: Checkpoint) -> None:
-    """Spark says that state cannot be loaded but not always which file is to blame: find it by its checksum."""
+    """Raise DamagedCheckpointError for the first file of committed state whose checksum does not match.
+
+    Called when a query failed: Spark says that state cannot be loaded, but not always which file is to blame.
+    """
     committed = max(checkpoint.batches("commits"), default=-1)
     if committed < 0:
         return
@@ -148,7 +154,7 @@ def _check_store(checkpoint: Checkpoint, folder: str, version: str) -> None:
         raise damaged(checkpoint.location, f"{folder}/{version}.changelog", "is missing although it was committed")
     for name in names:
         if f"{name}.crc" in names:
-            # Spark removes old versions meanwhile; what it needs it keeps
+            # Spark may remove old versions meanwhile, but not the files that it needs
             with suppress(FileNotFoundError):
                 _check_sum(checkpoint, f"{folder}/{name}")
 

@@ -1,4 +1,4 @@
-"""Notices that another driver has taken over the checkpoint."""
+"""Whether this driver still owns the checkpoint, or another one has taken over."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _LOOK_MS = 1000
 
 
 class CheckpointOwnership:
-    """Asked before and after every batch, and now and then by a job that has nothing to do.
+    """Asked before and after every batch, and once a second by a job that has nothing to do.
 
-    Once it has seen a successor it says so for ever: the job must not restart itself.
+    Once it has seen a successor it raises for ever: the job must not restart itself and take the checkpoint back.
     """
 
     def __init__(self, checkpoint: Checkpoint, clock: Clock) -> None:

@@ -1,9 +1,8 @@
-"""Where a job starts: an empty checkpoint, its own, a savepoint, or its own after its shape has changed (F4, F10)."""
+"""Where a job starts from: an empty checkpoint, its own, a savepoint, or its own after its shape has changed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -16,7 +15,7 @@ from penstock.savepoint.metadata import PlanNotes
 from penstock.savepoint.plan_notes import notes_of
 from penstock.savepoint.savepoint import Moment, Savepoint
 from penstock.savepoint.storage import Folder
-from penstock.spark.checkpoint.folder import Checkpoint
+from penstock.spark.checkpoint.folder import Checkpoint, Description
 from penstock.spark.checkpoint.integrity import check_logs
 from penstock.spark.checkpoint.state_reader import committed_positions, savepoint_of
 
@@ -27,7 +26,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class StartPoint:
-    """The checkpoint to use, the plan fitted to it, and the savepoint that its first batch takes in, if any."""
+    """The checkpoint to use, the plan fitted to it, and the savepoint that the first batch takes in, if any."""
 
     checkpoint: Checkpoint
     plan: JobPlan
@@ -37,7 +36,12 @@ class StartPoint:
 def find_start_point(
     spark: SparkSession, checkpoint: Checkpoint, plan: JobPlan, savepoint: str = "", allow_unclaimed: bool = False
 ) -> StartPoint:
-    """Claim a checkpoint folder for a job; `savepoint`: what a job that has not begun there is to start from."""
+    """Claim a checkpoint folder for a job and find where the job starts; called once, before the first run.
+
+    `savepoint` is what a job that has not begun in the folder starts from. `allow_unclaimed` lets state that no
+    operator claims be dropped. Raises ForeignCheckpointError if the folder belongs to another job, SavepointError if
+    the savepoint does not fit, DamagedCheckpointError if files are damaged. Afterwards this driver owns the folder.
+    """
     given = Savepoint(savepoint) if savepoint else None
     current = checkpoint.current()
     if not current.claimed:
@@ -57,13 +61,14 @@ def find_start_point(
 
 
 def _begin(checkpoint: Checkpoint, plan: JobPlan, savepoint: Savepoint | None, allow_unclaimed: bool) -> StartPoint:
+    """The start in an empty folder."""
     fitted = plan if savepoint is None else fit(plan, savepoint, allow_unclaimed)
     checkpoint.claim(_described(fitted, savepoint, savepoint.metadata.ident if savepoint is not None else None))
     return StartPoint(checkpoint, fitted, savepoint)
 
 
-def _check_origin(checkpoint: Checkpoint, found: dict[str, Any], given: Savepoint | None) -> None:
-    """A job started from a savepoint that is started again goes on from its checkpoint; others must not mix."""
+def _check_origin(checkpoint: Checkpoint, found: Description, given: Savepoint | None) -> None:
+    """Refuse a savepoint in a folder that has progress, unless the job there was started from that very savepoint."""
     origin = found.get("start", {}).get("origin")
     if given is not None and origin != given.metadata.ident:
         began = "has progress of its own" if origin is None else "was started from another savepoint"
@@ -73,8 +78,8 @@ def _check_origin(checkpoint: Checkpoint, found: dict[str, Any], given: Savepoin
         )
 
 
-def _check_identity(root: Checkpoint, current: Checkpoint, found: dict[str, Any], plan: JobPlan) -> None:
-    """Refuse the checkpoint of a program that looks alike but has other functions; note whose it is from now on."""
+def _check_identity(root: Checkpoint, current: Checkpoint, found: Description, plan: JobPlan) -> None:
+    """Refuse the checkpoint of a program of the same shape with other functions; note the functions of this one."""
     if "notes" not in found:
         return
     notes, now = PlanNotes.from_json(found["notes"]), notes_of(plan)
@@ -96,8 +101,8 @@ def _refusal(root: Checkpoint, what: str) -> str:
     )
 
 
-def _resumed(plan: JobPlan, found: dict[str, Any]) -> JobPlan:
-    """The plan with what is fixed since the job began."""
+def _resumed(plan: JobPlan, found: Description) -> JobPlan:
+    """The plan with what was fixed when the job began: source splits, key groups, the number of its first batch."""
     start = found.get("start", {})
     pinned = pin(plan, start.get("splits", {}))
     groups = found.get("max_parallelism") if plan.max_parallelism == DEFAULT_MAX_PARALLELISM else plan.max_parallelism
@@ -105,8 +110,8 @@ def _resumed(plan: JobPlan, found: dict[str, Any]) -> JobPlan:
     return replace(pinned, settings=settings, max_parallelism=groups or plan.max_parallelism)
 
 
-def _unfinished(checkpoint: Checkpoint, found: dict[str, Any]) -> Savepoint | None:
-    """The savepoint that the job still has to take in: until its first batch is committed."""
+def _unfinished(checkpoint: Checkpoint, found: Description) -> Savepoint | None:
+    """The savepoint that the job still has to take in: the one it began from, until its first batch is committed."""
     path = found.get("start", {}).get("savepoint")
     return Savepoint(path) if path and not checkpoint.batches("commits") else None
 
@@ -114,7 +119,8 @@ def _unfinished(checkpoint: Checkpoint, found: dict[str, Any]) -> Savepoint | No
 # -- what a job says of itself --------------------------------------------------------------------
 
 
-def _described(plan: JobPlan, savepoint: Savepoint | None, origin: str | None) -> dict[str, Any]:
+def _described(plan: JobPlan, savepoint: Savepoint | None, origin: str | None) -> Description:
+    """The description of a job that begins; `origin`: the savepoint with which its history began."""
     return {
         **_shape(plan),
         "version": __version__,
@@ -129,8 +135,8 @@ def _described(plan: JobPlan, savepoint: Savepoint | None, origin: str | None) -
     }
 
 
-def _shape(plan: JobPlan) -> dict[str, Any]:
-    """The shape that Spark's checkpoint pins: partitions, stages, and which operators live where."""
+def _shape(plan: JobPlan) -> Description:
+    """What Spark's checkpoint fixes for as long as it lasts: partitions, stages, and which operators live where."""
     return {
         "format": _FORMAT,
         "partitions": plan.partitions,
@@ -141,8 +147,8 @@ def _shape(plan: JobPlan) -> dict[str, Any]:
     }
 
 
-def _differs(found: dict[str, Any], plan: JobPlan) -> bool:
-    """Whether Spark's checkpoint does not fit a plan, or an operator or source is not what it was under its uid."""
+def _differs(found: Description, plan: JobPlan) -> bool:
+    """Whether Spark's checkpoint does not fit the plan, or a uid now names another kind of operator or source."""
     if any(found.get(key) != value for key, value in _shape(plan).items()):
         return True
     if "notes" not in found:
@@ -158,8 +164,8 @@ def _kinds(notes: PlanNotes) -> set[tuple[str, ...]]:
     return {*operators, *((s.uid, s.kind) for s in notes.sources)}
 
 
-def _committed_state(spark: SparkSession, checkpoint: Checkpoint, found: dict[str, Any], path: str) -> Savepoint:
-    """The state of the last committed batch; what its sinks had prepared may still have to be committed."""
+def _committed_state(spark: SparkSession, checkpoint: Checkpoint, found: Description, path: str) -> Savepoint:
+    """The state of the last committed batch, as a savepoint. What sinks had prepared may not be committed yet."""
     batch = checkpoint.batches("commits")[-1]
     first = found.get("start", {}).get("first_batch", 0)
     positions = committed_positions(checkpoint, batch)
@@ -169,7 +175,7 @@ def _committed_state(spark: SparkSession, checkpoint: Checkpoint, found: dict[st
 
 
 def checkpoint_state(spark: SparkSession, location: str, path: str) -> Savepoint:
-    """The last committed state of a checkpoint folder, as a savepoint (F5)."""
+    """Write the last committed state of a checkpoint folder as a savepoint to `path`; its job must not be running."""
     current = Checkpoint(spark, location).current()
     if not current.claimed or not current.batches("commits"):
         raise SavepointError(f"{location} holds no committed state of a job")
@@ -185,14 +191,15 @@ def checkpoint_state(spark: SparkSession, location: str, path: str) -> Savepoint
 
 @dataclass(frozen=True, slots=True)
 class _Upgrade:
-    """Takes a job whose program or parallelism has changed into a new generation of its checkpoint."""
+    """Takes a job whose program or parallelism has changed into a new generation of its checkpoint folder."""
 
     spark: SparkSession
     root: Checkpoint
     old: Checkpoint
-    found: dict[str, Any]
+    found: Description
 
     def to(self, plan: JobPlan, allow_unclaimed: bool) -> StartPoint:
+        """The start in the new generation. If the program does not fit, the old one stays as it was."""
         self._refuse_foreign(plan)
         check_logs(self.old, self.found["stages"], self.found["partitions"])
         savepoint = self._savepoint()
@@ -208,7 +215,7 @@ class _Upgrade:
         return StartPoint(made, fitted, savepoint)
 
     def _savepoint(self) -> Savepoint | None:
-        """The state of the last committed batch, written inside the checkpoint; else what the job began from."""
+        """The state of the last committed batch, written inside the folder; without one, what the job began from."""
         if not self.old.batches("commits"):
             return _unfinished(self.old, self.found)
         path = f"{self.root.location}/penstock/upgrade-{self.old.number + 1}"

@@ -1,4 +1,4 @@
-"""Committed state of a checkpoint through Spark's own reader, written as a savepoint by its tasks."""
+"""Reads the committed state of a checkpoint with Spark's own reader; Spark's tasks write it as a savepoint."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import pickle
 from collections.abc import Iterable, Iterator
 from functools import reduce
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -16,9 +15,18 @@ from penstock.core.source import Position
 from penstock.runtime.operator_state import gather_union
 from penstock.savepoint.metadata import PlanNotes
 from penstock.savepoint.plan_notes import Positions
-from penstock.savepoint.savepoint import Moment, Part, Savepoint, finish_savepoint, refuse_used, write_part
+from penstock.savepoint.savepoint import (
+    Moment,
+    Part,
+    Savepoint,
+    UnionLists,
+    finish_savepoint,
+    refuse_used,
+    write_part,
+)
 from penstock.spark.checkpoint.folder import Checkpoint
 from penstock.spark.failures import errors_travel
+from penstock.spark.rows import ArrowFunction
 from penstock.spark.streaming.state_store import STATE_NAME
 
 __all__ = ["committed_positions", "committed_union_lists", "savepoint_of", "undrained"]
@@ -27,7 +35,10 @@ __all__ = ["committed_positions", "committed_union_lists", "savepoint_of", "undr
 def savepoint_of(
     spark: SparkSession, checkpoint: Checkpoint, path: str, notes: PlanNotes, stages: int, batch: int, moment: Moment
 ) -> Savepoint:
-    """Write the state that a committed batch left as a savepoint; `batch` is Spark's number of it."""
+    """Write the state that a committed batch left as a savepoint to `path`, which must be empty.
+
+    `batch` is Spark's number of the batch. Called while the job stands still, or when it does not run.
+    """
     refuse_used(path)
     parts: list[Part] = []
     if stages:
@@ -37,7 +48,7 @@ def savepoint_of(
 
 
 def _state(spark: SparkSession, checkpoint: Checkpoint, stages: int, batch: int) -> DataFrame:
-    """Keys and blobs of all stages."""
+    """Keys and blobs of all stages, in columns `k` and `v`."""
     frames = [_stage_state(spark, checkpoint, stage, batch) for stage in range(stages)]
     return reduce(DataFrame.unionAll, frames)
 
@@ -48,8 +59,8 @@ def _stage_state(spark: SparkSession, checkpoint: Checkpoint, stage: int, batch:
     return frame.select("user_map_key.k", "user_map_value.v")
 
 
-def _writer(path: str, notes: PlanNotes) -> Any:
-    """Each task writes a file and answers with what goes into the metadata; files of lost attempts are not listed."""
+def _writer(path: str, notes: PlanNotes) -> ArrowFunction:
+    """Each task writes a file and returns its part of the metadata; files of lost attempts are never listed there."""
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with errors_travel():
@@ -68,7 +79,7 @@ def _items(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes, bytes]]:
 
 
 def committed_positions(checkpoint: Checkpoint, batch: int) -> Positions:
-    """Where the sources stood after a batch, out of Spark's log."""
+    """Where the sources stood after a batch, from Spark's log."""
     sources = json.loads(checkpoint.read(f"offsets/{batch}").splitlines()[2])["sources"]
     return {
         uid: {int(split): Position.from_json(data) for split, data in splits.items()} for uid, splits in sources.items()
@@ -76,7 +87,7 @@ def committed_positions(checkpoint: Checkpoint, batch: int) -> Positions:
 
 
 def undrained(positions: Positions, before: Positions) -> Positions:
-    """Positions after a batch that ended all sources without reading: a split has ended only if it had before."""
+    """Positions after a batch that drained the job: it ended all splits without reading, which the savepoint undoes."""
     return {
         uid: {
             split: at if (old := before.get(uid, {}).get(split)) is None or old.at != at.at else old
@@ -86,9 +97,7 @@ def undrained(positions: Positions, before: Positions) -> Positions:
     }
 
 
-def committed_union_lists(
-    spark: SparkSession, checkpoint: Checkpoint, stages: int, batch: int
-) -> dict[tuple[bytes, str], list[Any]]:
-    """The union lists of operator state that a batch left, all subtasks' together."""
+def committed_union_lists(spark: SparkSession, checkpoint: Checkpoint, stages: int, batch: int) -> UnionLists:
+    """The union lists of operator state that a batch left, of all subtasks together; read before a run."""
     rows = _state(spark, checkpoint, stages, batch).where("substring(k, 9, 1) = X'4C'").collect()
     return gather_union((bytes(row.k), bytes(row.v)) for row in rows)

@@ -28,7 +28,7 @@ class SealedCheckpoint(Protocol):
 
 
 class Owner(Protocol):
-    """Who runs the job, as far as the committer has to know."""
+    """The ownership of the checkpoint, as far as the committer uses it."""
 
     def check(self) -> None:
         """Raise CheckpointError if this driver is no longer the one that runs the job."""

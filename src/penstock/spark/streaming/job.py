@@ -173,15 +173,18 @@ class StreamingJob(SparkJobClient):
         return self.batches, self.restarts
 
     def ask_to_stop(self) -> None:
+        """Let the job stop between two batches, or instead of its next restart; called from any thread."""
         self._job.stop.ask()
         if not self._record.ended:
             self._record.status = JobStatus.CANCELLING
 
     def stop(self) -> None:
+        """Stop between two batches and wait until that is done; what is committed stays."""
         self.ask_to_stop()
         self._thread.join()
 
     def ask(self, directory: str | None, stop: bool, drain: bool) -> CompletableFuture[str]:
+        """Ask for a savepoint in a new folder of a directory; the job takes it between two batches."""
         record, chosen = self._record, directory or self._recovery.directory
         if not chosen:
             raise SavepointError(
@@ -195,12 +198,15 @@ class StreamingJob(SparkJobClient):
         return CompletableFuture(future)
 
     def accumulators(self) -> dict[str, Any]:
+        """The values of the accumulators over committed batches."""
         return self._commits.metrics.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
+        """The metrics of committed batches so far, as `JobClient.get_metrics` documents them."""
         with self._job.lock:
             return self._metrics.snapshot(self._commits.metrics.subtasks(), self._commits.lost_records)
 
     def results(self, name: str) -> Iterator[Any]:
+        """The collected records of a stream, each of them once, as batches become durable."""
         yield from self._collected.read(name, self.stop)
         self._record.raise_error()

@@ -129,6 +129,7 @@ class MultiplexedReader(DataSourceStreamReader):
         )
 
     def getDefaultReadLimit(self) -> ReadLimit:
+        """No limit of Spark's: `latestOffset` has limits of its own."""
         return ReadAllAvailable()
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:

@@ -48,20 +48,25 @@ class SparkQuery:
 
     @property
     def active(self) -> bool:
+        """Whether the query runs."""
         return self.query.isActive
 
     @property
     def triggering(self) -> bool:
+        """Whether the query is planning or running a batch right now."""
         return bool(self.query.status["isTriggerActive"])
 
     def last_progress(self) -> _SparkProgress | None:
+        """The report on the last batch; None before the first has ended."""
         java = self.query._jsq.lastProgress()  # PySpark's own `lastProgress` parses the whole report
         return None if java is None else _SparkProgress(java)
 
     def stop(self) -> None:
+        """Stop the query and wait until it has stopped."""
         self.query.stop()
 
     def exception(self) -> Exception | None:
+        """What the ended query failed with; None if it was stopped."""
         return self.query.exception()
 
 

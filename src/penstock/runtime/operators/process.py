@@ -306,7 +306,16 @@ class KeyedProcessOperator(KeyedOperator):
     def _process(self, method: str, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
         assert keys is not None, "a keyed operator got records without keys"
         if self._rolled is not None:
-            return self._roll(self._rolled, values, timestamps, keys)
+            self._roll(self._rolled, values, timestamps, keys)
+        else:
+            self._call_for_each(method, values, timestamps, keys)
+            self.flush()
+
+    def _call_for_each(self, method: str, values: list[Any], timestamps: Timestamps, keys: Sequence[Any]) -> None:
+        """Call a method of the function for each record, with its key made current, and gather what it yields.
+
+        This is the runtime's innermost loop, so what `take` does is written out for the commonest records.
+        """
         call, context, limit = getattr(self._function, method), self._context, self._limit
         backend, pages = self._backend, self._backend.pages(keys)
         out, times = self._values, self._times
@@ -352,7 +361,6 @@ class KeyedProcessOperator(KeyedOperator):
                         self.take_one(record, stamp)
         except Exception as error:
             raise self.failed(method, value, result, error) from error
-        self.flush()
 
     def _roll(self, state: PagedReducingState, values: list[Any], timestamps: Timestamps, keys: Sequence[Any]) -> None:
         """A rolling function: what a record makes of the state of its key is what comes out."""

@@ -1,43 +1,29 @@
-"""The keyed backend: pages in memory over a store, read at most once and written at most once a batch.
-
-A page's tables are the very dicts that were unpickled, and are pickled again as they are if one of them
-changed; `page_of` says which page a key belongs to.
-"""
+"""The keyed backend: state and timers of the keys of one operator, in pages over a store."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from heapq import heappop
 from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.codec import dumps, loads
-from penstock.runtime.keyhash import stable_hash
-from penstock.runtime.memory import give_back
-from penstock.runtime.state.heap import SweptHeap
 from penstock.runtime.state.kinds import Probe, StateKinds, probe_of
-from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page, Timer, page_without_key
+from penstock.runtime.state.page import NO_TIMER, Earliest, Page, Timer
+from penstock.runtime.state.page_cache import PageCache
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import PageId, StoreKeys
+from penstock.runtime.state.timers import EVENT, PROCESSING, SWEEP
 
 if TYPE_CHECKING:
     from penstock.runtime.state.sweep import Sweeper
 
 __all__ = ["EVENT", "PROCESSING", "SWEEP", "KeyedBackend"]
 
-EVENT, PROCESSING, SWEEP = 0, 1, 2
 _PREFETCH = 64
-_BUCKETS_KEPT = 64
-_KEY_WEIGHT = 160
-_WEIGH_EVERY = 8
-_SAMPLE = 16
-_PART_PAGES = 256
-_PART_BYTES = 4 << 20
 
 
-class KeyedBackend:
-    """State and timers of one keyed operator in one subtask."""
+class KeyedBackend(PageCache):
+    """State and timers of one keyed operator in one subtask. `key` and `page` are those of the current record."""
 
     def __init__(
         self,
@@ -49,145 +35,27 @@ class KeyedBackend:
         group_timers: dict[int, Earliest] | None = None,
         kinds: StateKinds | None = None,
     ) -> None:
-        # configuration
-        self.store = store
-        self.names = names
-        self._max_parallelism = max_parallelism
-        self._page_bytes = page_bytes
-        self._budget_bytes = budget_bytes
-        self.kinds = kinds if kinds is not None else StateKinds("The operator", {})
-        # current record
-        self.key: Any = None
-        self.page: Page = page_without_key()
-        # loaded
-        self.page_of: dict[Any, Page] = {}
-        self._ensured: tuple[Iterable[Any], list[Page]] = (), []
-        self._names: list[str] = []
-        self._pages: dict[PageId, Page] = {}
-        self._groups: dict[int, Group] = {}
-        self._blobs: dict[bytes, bytes | None] = {}
-        self._buckets: dict[bytes, dict[Any, Any]] = {}
-        self._changed: set[bytes] = set()
-        self.group_timers = group_timers if group_timers is not None else {}
-        self._heaps = tuple(SweptHeap(partial(_pending, domain)) for domain in (EVENT, PROCESSING, SWEEP))
-        self._far = tuple(SweptHeap(partial(self._still_far, domain)) for domain in (EVENT, PROCESSING, SWEEP))
+        super().__init__(store, names, max_parallelism, page_bytes, budget_bytes, group_timers, kinds)
+        self._heaps, self._far, self._order = self._timers.near, self._timers.far, self._timers.order
         self._adopted: dict[str, tuple[str, Callable[[Any], Any]]] = {}
         self.sweeper: Sweeper | None = None
-        self._count = 0
-        self._tick = 0
-        self._weight = 0
-        self._died = False
-        self.evictions = 0
         self.probe: Probe | None = None
-        self.size = [0, 0, 0]
-        """Pages, their bytes, and blobs of large collections in the store."""
-        for group, earliest in self.group_timers.items():
-            self._note_far((group, -1, 0), earliest)
+        # large collections, without another call on the way
+        self.read_blobs, self.write_blob, self.new_blob = self._blobs.read, self._blobs.write, self._blobs.new
+        self.bucket, self.drop_blob = self._blobs.bucket, self._blobs.drop
 
-    # -- keys ---------------------------------------------------------------------------------
+    def flush(self) -> None:
+        """Sweep what has expired, and write every dirty page and directory; called at the end of a batch."""
+        if self.sweeper is not None:
+            self.sweeper.sweep()
+        super().flush()
 
-    def use(self, name: str) -> int:
-        """From now on every page has a table of this (qualified) name, in the slot that is returned."""
-        if name not in self._names:
-            self.kinds.use(name)
-            self._names.append(name)
-            for page in self._pages.values():
-                self.kinds.check(page.tables)
-                page.slots.append(page.tables.setdefault(name, {}))
-        return self._names.index(name)
-
-    def ensure(self, keys: Iterable[Any]) -> None:
-        """Load the pages of all `keys`; afterwards `page_of` knows them. Called before a chunk is processed."""
-        self._tick += 1
-        if self._tick % _WEIGH_EVERY == 0:
-            self._weigh()
-        try:
-            pages = list(map(self.page_of.__getitem__, keys))
-        except KeyError:
-            self._load_keys(set(keys).difference(self.page_of))
-            pages = list(map(self.page_of.__getitem__, keys))
-        self._ensured = keys, pages
-        if self._weight > self._budget_bytes * 3 // 4:
-            self._touch(pages)
-            if self._weight > self._budget_bytes:
-                self._split_large(set(keys))
-                self._evict()
-
-    def pages(self, keys: Iterable[Any]) -> Iterable[Page]:
-        """The page of each of some keys that have been ensured; looked up once if they are a whole chunk's."""
-        ensured, pages = self._ensured
-        return pages if ensured is keys else map(self.page_of.__getitem__, keys)
-
-    def select(self, key: Any) -> None:
-        """Make `key` the current one, loading its page if need be."""
-        if key not in self.page_of:
-            self._load_keys((key,))
-        self.key = key
-        self.page = self.page_of[key]
-
-    def each_key(self, groups: Iterable[int], slot: int) -> Iterator[Any]:
-        """Every key of these key groups that has a value in a slot; each is made the current one."""
-        for number in groups:
-            self._tick += 1
-            self._load_groups([number])
-            for depth, bits in list(self._groups[number].pages):
-                self._load_pages([(number, depth, bits)])
-                page = self._pages[number, depth, bits]
-                page.used = self._tick
-                for key in list(page.slots[slot]):
-                    self.key, self.page = key, page
-                    yield key
-            if self._weight > self._budget_bytes:
-                self._evict()
-
-    def group_of(self, page: Page) -> Group:
-        return self._groups[page.ident[0]]
-
-    def _load_keys(self, keys: Iterable[Any]) -> None:
-        places: dict[PageId, list[Any]] = {}
-        hashes = {key: stable_hash(key) for key in keys}
-        self._load_groups({h % self._max_parallelism for h in hashes.values()})
-        for key, hashed in hashes.items():
-            group = self._groups[hashed % self._max_parallelism]
-            places.setdefault(group.leaf(hashed // self._max_parallelism), []).append(key)
-        self._load_pages(places)
-        for ident, members in places.items():
-            page = self._pages[ident]
-            page.used = self._tick
-            self.page_of.update(dict.fromkeys(members, page))
-            self._add_weight(page, _KEY_WEIGHT * len(members))
-
-    def _load_groups(self, numbers: Iterable[int]) -> None:
-        missing = [n for n in numbers if n not in self._groups]
-        for number, blob in zip(missing, self.store.get_many([self.names.group(n) for n in missing]), strict=True):
-            group = Group.decode(number, blob)
-            self._groups[number] = group
-            for (depth, bits), earliest in group.pages.items():
-                self._note_far((number, depth, bits), earliest)
-
-    def _load_pages(self, idents: Iterable[PageId]) -> None:
-        missing = [i for i in idents if i not in self._pages]
-        for start in range(0, len(missing), _PREFETCH):
-            part = missing[start : start + _PREFETCH]
-            for ident, blob in zip(part, self.store.get_many([self.names.page(i) for i in part]), strict=True):
-                self._load_page(ident, blob)
-
-    def _load_page(self, ident: PageId, blob: bytes | None) -> None:
-        page = Page.decode(ident, blob, self._names)
-        page.used = self._tick
-        self._pages[ident] = page
-        self._weight += page.weight
-        if blob is None:
-            return
-        page.size = len(blob)
-        self.kinds.check(page.tables)
-        for domain, timers in enumerate(page.timers):
-            for timer in timers:
-                self._push(domain, timer, page)
-        self._adopt(page)
-        keys = page.members()
-        self.page_of.update(dict.fromkeys(keys, page))
-        self._add_weight(page, len(blob) + _KEY_WEIGHT * len(keys))
+    def find_probe(self) -> Probe | None:
+        """One of the keys with its key group, looked for once."""
+        if self.probe is None and self.page_of:
+            key, page = next(iter(self.page_of.items()))
+            self.probe = probe_of((key,), page.ident[0])
+        return self.probe
 
     # -- timers -------------------------------------------------------------------------------
 
@@ -198,8 +66,7 @@ class KeyedBackend:
         if timer not in page.timers[domain]:
             page.timers[domain][timer] = None
             page.dirty = True
-            self._count += 1
-            self._heaps[domain].push((timestamp, self._count, page, self.key, namespace))
+            self._heaps[domain].push((timestamp, next(self._order), page, self.key, namespace))
 
     def delete(self, domain: int, timestamp: int, namespace: Any = None) -> None:
         if self.page.timers[domain].pop((timestamp, self.key, namespace), self) is None:
@@ -207,7 +74,7 @@ class KeyedBackend:
 
     def earliest(self, domain: int) -> int:
         """The earliest timer of all, or one that is a little too early (a deleted one, or a page's old minimum)."""
-        return min(h[0][0] if (h := heap) else NO_TIMER for heap in (self._heaps[domain], self._far[domain]))
+        return self._timers.earliest(domain)
 
     def due(self, domain: int, upto: int) -> Iterator[Timer]:
         """Timers with timestamp ≤ `upto`, in order of timestamp; each is removed and its key made current.
@@ -240,25 +107,6 @@ class KeyedBackend:
     def timer_count(self, domain: int) -> int:
         """How many timers loaded pages hold; for tests."""
         return sum(len(p.timers[domain]) for p in self._pages.values())
-
-    def _push(self, domain: int, timer: Timer, page: Page) -> None:
-        self._count += 1
-        self._heaps[domain].push((timer[0], self._count, page, timer[1], timer[2]))
-
-    def _note_far(self, ident: PageId, earliest: Earliest) -> None:
-        """Remember when a page that is not loaded (depth −1: a whole group) has something due."""
-        for domain, timestamp in enumerate(earliest):
-            if timestamp != NO_TIMER:
-                self._far[domain].push((timestamp, ident))
-
-    def _still_far(self, domain: int, noted: Iterable[tuple[int, PageId]]) -> set[tuple[int, PageId]]:
-        """What still says what the directory says of a page that is not loaded, or stands for a whole group."""
-        return {
-            (at, ident)
-            for at, ident in noted
-            if (group := self._groups.get(ident[0])) is None
-            or (ident not in self._pages and group.pages.get(ident[1:], ())[domain : domain + 1] == (at,))
-        }
 
     def _load_far(self, domain: int, upto: int, limit: int = _PREFETCH) -> None:
         far = self._far[domain]
@@ -324,248 +172,3 @@ class KeyedBackend:
         if self.sweeper is None:
             return NO_TIMER
         return min(self.earliest(SWEEP), min((p.sweep_ms for p in self._pages.values()), default=NO_TIMER))
-
-    # -- blobs beside pages (segments, buckets) -------------------------------------------------
-
-    def read_blobs(self, keys: list[bytes]) -> list[bytes | None]:
-        """Blobs of large collections; what was written in this batch is seen."""
-        missing = [k for k in keys if k not in self._blobs]
-        found = dict(zip(missing, self.store.get_many(missing), strict=True)) if missing else {}
-        return [self._blobs[k] if k in self._blobs else found[k] for k in keys]
-
-    def new_blob(self, key: bytes, blob: bytes) -> None:
-        """Write a blob that was not there before."""
-        self.size[2] += 1
-        self.write_blob(key, blob)
-
-    def write_blob(self, key: bytes, blob: bytes | None) -> None:
-        """Write (or with None remove) the blob of a large collection; buckets go through `bucket`."""
-        self._blobs[key] = blob
-        if len(self._blobs) >= 256:
-            self._flush_blobs()
-
-    def bucket(self, key: bytes, change: bool = False) -> dict[Any, Any]:
-        """A bucket of a large map, decoded once and kept for a while; `change` says that it will be altered."""
-        if key not in self._buckets:
-            if len(self._buckets) >= _BUCKETS_KEPT:
-                self._flush_buckets()
-            blob = self.read_blobs([key])[0]
-            assert blob is not None, "a bucket of a map is missing from the state store"
-            self._buckets[key] = loads(blob)
-        if change:
-            self._changed.add(key)
-        return self._buckets[key]
-
-    def drop_blob(self, key: bytes) -> None:
-        """Remove the blob of a large collection."""
-        self._buckets.pop(key, None)
-        self._changed.discard(key)
-        self.size[2] -= 1
-        self.write_blob(key, None)
-
-    def _flush_buckets(self) -> None:
-        for key in self._changed:
-            self.write_blob(key, dumps(self._buckets[key]))
-        self._changed.clear()
-        self._buckets.clear()
-
-    def _flush_blobs(self) -> None:
-        self.store.put_many((k, b) for k, b in self._blobs.items() if b is not None)
-        self.store.delete_many(k for k, b in self._blobs.items() if b is None)
-        self._blobs.clear()
-
-    # -- writing --------------------------------------------------------------------------------
-
-    def flush(self) -> None:
-        """Write every dirty page and directory; called at the end of a batch."""
-        if self.sweeper is not None:
-            self.sweeper.sweep()
-        self._flush_buckets()
-        self._flush_blobs()
-        self._write([p for p in self._pages.values() if p.dirty])
-        for page in [p for p in self._pages.values() if not p.stored]:
-            self._groups[page.ident[0]].pages.pop(page.ident[1:], None)
-            self._forget(page)
-        self._sweep()
-        self._flush_groups()
-
-    def find_probe(self) -> Probe | None:
-        """One of the keys with its key group, looked for once."""
-        if self.probe is None and self.page_of:
-            key, page = next(iter(self.page_of.items()))
-            self.probe = probe_of((key,), page.ident[0])
-        return self.probe
-
-    def _flush_groups(self) -> None:
-        changed = [g for g in self._groups.values() if g.dirty]
-        self.store.put_many((self.names.group(g.number), g.encode()) for g in changed if not g.empty)
-        self.store.delete_many(self.names.group(g.number) for g in changed if g.empty)
-        for group in changed:
-            group.dirty = False
-            earliest = group.earliest()
-            if earliest == (NO_TIMER, NO_TIMER):
-                self.group_timers.pop(group.number, None)
-            else:
-                self.group_timers[group.number] = earliest
-
-    def _write(self, pages: list[Page]) -> None:
-        """In parts of few pages and bytes: a page that has not been split yet may be large."""
-        puts: list[tuple[bytes, bytes]] = []
-        drops: list[bytes] = []
-        size = 0
-        for page in pages:
-            counted = len(puts)
-            self._write_page(page, puts, drops)
-            size += sum(len(blob) for _, blob in puts[counted:])
-            if len(puts) >= _PART_PAGES or size >= _PART_BYTES:
-                self._send(puts, drops)
-                size = 0
-        self._send(puts, drops)
-
-    def _send(self, puts: list[tuple[bytes, bytes]], drops: list[bytes]) -> None:
-        self.store.delete_many(drops)
-        self.store.put_many(puts)
-        puts.clear()
-        drops.clear()
-
-    def _write_page(self, page: Page, puts: list[tuple[bytes, bytes]], drops: list[bytes]) -> None:
-        group, depth, bits = page.ident
-        blob = page.encode()
-        page.dirty = False
-        if blob is None:
-            self._groups[group].drop_page(depth, bits)
-            self._drop_stored(page, drops)
-            self._forget(page)
-            return
-        if len(blob) > self._page_bytes:
-            children = self._split(page, len(blob))
-            if children:
-                self._groups[group].drop_page(depth, bits)
-                self._drop_stored(page, drops)
-                for child in children:
-                    self._write_page(child, puts, drops)
-                return
-        self._groups[group].set_page(depth, bits, page.earliest(), new=not page.stored)
-        self.size[0] += not page.stored
-        self.size[1] += len(blob) - page.size
-        page.size = len(blob)
-        page.stored = True
-        self._add_weight(page, len(blob) + _KEY_WEIGHT * max(map(len, page.tables.values()), default=0) - page.weight)
-        puts.append((self.names.page(page.ident), blob))
-
-    def _drop_stored(self, page: Page, drops: list[bytes]) -> None:
-        if page.stored:
-            drops.append(self.names.page(page.ident))
-            self.size[0] -= 1
-            self.size[1] -= page.size
-
-    def _split(self, page: Page, size: int) -> list[Page]:
-        """Children that each hold about half a target page; none if the hash cannot tell the keys apart."""
-        group, depth, _ = page.ident
-        step = max(1, (2 * size // self._page_bytes).bit_length() - 1)
-        mask = (1 << (depth + step)) - 1
-        tails = {key: (stable_hash(key) // self._max_parallelism) & mask for key in page.members()}
-        if depth + step > 31 or len(set(tails.values())) < 2:
-            return []
-        children = {
-            tail: Page((group, depth + step, tail), False, {name: {} for name in page.tables}, self._names)
-            for tail in set(tails.values())
-        }
-        for name, table in page.tables.items():
-            for key, value in table.items():
-                children[tails[key]].tables[name][key] = value
-        for domain, timers in enumerate(page.timers):
-            for timer in timers:
-                child = children[tails[timer[1]]]
-                child.timers[domain][timer] = None
-                self._push(domain, timer, child)
-        self.page_of.update({key: children[tail] for key, tail in tails.items()})
-        self._replace(page, children.values())
-        return list(children.values())
-
-    def _replace(self, page: Page, children: Iterable[Page]) -> None:
-        self._forget(page)
-        for child in children:
-            child.used = page.used
-            child.sweep_ms = page.sweep_ms
-            self._pages[child.ident] = child
-            self._weight += child.weight
-
-    # -- memory ---------------------------------------------------------------------------------
-
-    def _add_weight(self, page: Page, weight: int) -> None:
-        page.weight += weight
-        self._weight += weight
-
-    def _weigh(self) -> None:
-        """Values grow unseen while a page is in memory: estimate by a sample, and write through if it is too much."""
-        dirty = [page for page in self._pages.values() if page.dirty]
-        sample = dirty[:: max(1, len(dirty) // _SAMPLE)]
-        if not sample:
-            return
-        grown = sum(len(page.encode() or b"") - page.weight for page in sample) // len(sample) * len(dirty)
-        if self._weight + grown > self._budget_bytes:
-            self._write(dirty)
-            self._sweep()
-
-    def _touch(self, pages: Iterable[Page]) -> None:
-        for page in pages:
-            page.used = self._tick
-
-    def _split_large(self, wanted: set[Any]) -> None:
-        """Write large pages through, which splits them: else one that every chunk uses grows and is never dropped."""
-        self._write([p for p in self._pages.values() if p.dirty and p.weight > 2 * self._page_bytes])
-        self._sweep()
-        self._load_keys(wanted.difference(self.page_of))
-
-    def _evict(self) -> None:
-        """Write through and drop the pages used least recently, down to half the budget; never those in use."""
-        self.evictions += 1
-        victims = []
-        weight = self._weight
-        for page in sorted(self._pages.values(), key=lambda p: p.used):
-            if weight <= self._budget_bytes // 2 or page.used >= self._tick:
-                break
-            victims.append(page)
-            weight -= page.weight
-        self._write([p for p in victims if p.dirty])
-        for page in victims:
-            if page.live:
-                self._leave(page)
-        self._sweep()
-        for heap in self._heaps:
-            heap.sweep()
-        give_back()
-
-    def _leave(self, page: Page) -> None:
-        """A page that was never written leaves no trace in its group's directory."""
-        pages = self._groups[page.ident[0]].pages
-        if page.stored:
-            self._note_far(page.ident, pages[page.ident[1:]])
-        else:
-            pages.pop(page.ident[1:], None)
-        self._forget(page)
-
-    def _forget(self, page: Page) -> None:
-        """Drop a page from memory; `_sweep` must follow before the next record."""
-        if self._pages.pop(page.ident, None) is not None:
-            page.live = False
-            self._ensured = (), []
-            page.tables, page.slots = {}, []  # a heap may still hold on to the page
-            self._died = True
-            self._weight -= page.weight
-
-    def _sweep(self) -> None:
-        """Forget the keys of pages that were dropped. Keys without a value are known to `page_of` alone."""
-        if self._died:
-            self._died = False
-            for key in [k for k, page in self.page_of.items() if not page.live]:
-                del self.page_of[key]
-
-
-def _pending(domain: int, entries: Iterable[Any]) -> Iterable[Any]:
-    """Of a heap's entries those that will fire: not deleted, fired or set twice, nor of a page that left memory."""
-    found = [e for e in entries if e[2].live and (e[0], e[3], e[4]) in e[2].timers[domain]]
-    if len(found) <= sum(len(page.timers[domain]) for page in {e[2] for e in found}):
-        return found  # no more entries than timers, each of which has one at least: none is there twice
-    return {(id(e[2]), e[0], e[3], e[4]): e for e in found}.values()

@@ -29,7 +29,8 @@ from penstock.datastream import (
 from penstock.datastream.async_retry_predicates import has_exception_predicate
 from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from penstock.datastream.state import MapStateDescriptor, ValueStateDescriptor
-from penstock.runtime.driver import BatchOutput, Ledger
+from penstock.runtime.batch_output import BatchOutput
+from penstock.runtime.commit_coordinator import CommitCoordinator
 from tests.kill.moments import Moment, pause
 from tests.kill.patterns import OUT_OF_TIME, matched
 from tests.kill.sinks import create_tables, file_sink, sql_sink
@@ -180,7 +181,7 @@ TIMEOUT = Time.milliseconds(40)
 # -- pauses at well-defined moments, so that kills find every state a batch can be in ------------------
 
 
-class _PausingLedger(Ledger):
+class _PausingCoordinator(CommitCoordinator):
     """Pauses between the end of a batch's work and Spark's commit of it."""
 
     def hold(self, output: BatchOutput) -> None:
@@ -261,7 +262,7 @@ def _sinks(stream: DataStream[Any], name: str, options: JobOptions) -> None:
 def main(arguments: Sequence[str]) -> None:
     import penstock.spark.streaming as host
 
-    host.Ledger = _PausingLedger  # type: ignore[attr-defined]
+    host.CommitCoordinator = _PausingCoordinator  # type: ignore[attr-defined]
     options = JobOptions.from_arguments(arguments)
     for url in options.databases.values():
         create_tables(url)

@@ -16,11 +16,12 @@ from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
 from penstock.core.job import JobPlan
 from penstock.core.source import Position
+from penstock.runtime.batch_output import BatchOutput
 from penstock.runtime.chunk import BatchInfo, ChunkRow
-from penstock.runtime.driver import BatchOutput, Ledger
+from penstock.runtime.commit_coordinator import CommitCoordinator
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.memory import give_back
-from penstock.runtime.metrics_book import MetricsBook
+from penstock.runtime.metrics_aggregator import MetricsAggregator
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.source_task import read_split
 from penstock.runtime.spill import SpillStore
@@ -55,7 +56,7 @@ class BoundedJob(JobClient):
         self._status = JobStatus.RUNNING
         self._error: BaseException | None = None
         self._results: dict[str, list[Any]] = {}
-        self._book = MetricsBook()
+        self._book = MetricsAggregator()
         self._started_ms = self._clock.now_ms()
         self._ended_ms = self._started_ms
         self._thread = JobThread(self._run, f"penstock-{self._id}")
@@ -65,7 +66,9 @@ class BoundedJob(JobClient):
             self._spark.sparkContext.setJobGroup(self._id, self._plan.name, interruptOnCancel=True)
             output = self._execute()
             output.batch_ms = self._clock.now_ms() - self._started_ms
-            ledger = Ledger(self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print, self._book)
+            ledger = CommitCoordinator(
+                self._plan, lambda n, vs: self._results.setdefault(n, []).extend(vs), print, self._book
+            )
             ledger.hold(output)
             ledger.release()
             ledger.close()

@@ -29,7 +29,8 @@ from penstock.core.recovery import SAVEPOINT_DIR, Recovery
 from penstock.core.restart import RestartStrategy, restart_strategy
 from penstock.core.scratch import scratch_folder
 from penstock.runtime.admission import admission, read_by
-from penstock.runtime.driver import BatchOutput, Ledger
+from penstock.runtime.batch_output import BatchOutput
+from penstock.runtime.commit_coordinator import CommitCoordinator
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.state.page import NO_TIMER
@@ -94,7 +95,7 @@ class StreamingJob(JobClient):
         self._error: PenstockError | None = None
         self._queues: dict[str, queue.Queue[Any]] = {s.name: queue.Queue() for s in plan.collected}
         self._lock = threading.RLock()
-        self._ledger = Ledger(plan, self._deliver, partial(print, flush=True))
+        self._ledger = CommitCoordinator(plan, self._deliver, partial(print, flush=True))
         self._started_ms = self._clock.now_ms()
         self._ended_ms = self._started_ms
         self.batches = 0
@@ -416,12 +417,12 @@ class StreamingJob(JobClient):
         )
 
     def accumulators(self) -> dict[str, Any]:
-        return self._ledger.book.accumulators()
+        return self._ledger.metrics.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
         with self._lock:
             return {
-                "subtasks": self._ledger.book.subtasks(),
+                "subtasks": self._ledger.metrics.subtasks(),
                 "batch_ms": list(self._batch_ms.values()),
                 "lost_records": self._ledger.lost_records,
                 "limits": self._admission.limits(),

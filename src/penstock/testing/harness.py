@@ -28,9 +28,9 @@ from penstock.core.state import MapStateDescriptor
 from penstock.core.time import MAX_WATERMARK
 from penstock.core.watermark import WatermarkStrategy
 from penstock.plan.compile import PlanOptions, compile_job
+from penstock.runtime.batch_output import BatchOutput
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.codec import loads
-from penstock.runtime.driver import BatchOutput
 from penstock.runtime.list_keys import shown
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.operator_state import RunStart, gather_union

@@ -11,11 +11,12 @@ from penstock.core.clock import Clock, SystemClock
 from penstock.core.errors import SavepointError
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.source import Position, SourceClock
+from penstock.runtime.batch_output import BatchOutput
 from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
-from penstock.runtime.driver import BatchOutput, Ledger
+from penstock.runtime.commit_coordinator import CommitCoordinator
 from penstock.runtime.live import LiveSplits
 from penstock.runtime.local_classes import enter_job
-from penstock.runtime.metrics_book import MetricsBook
+from penstock.runtime.metrics_aggregator import MetricsAggregator
 from penstock.runtime.operator_state import RunStart, gather_union
 from penstock.runtime.source_task import read_split
 from penstock.runtime.stage import StageTask, control_rows, sorted_rows
@@ -49,7 +50,7 @@ class LocalJob:
         self.clock = clock or SystemClock()
         self.results: dict[str, list[Any]] = {s.name: [] for s in self.plan.collected if not s.printing}
         self.metrics: list[dict[str, Any]] = []
-        self.book = MetricsBook()
+        self.book = MetricsAggregator()
         self.batch_id = self._first_batch = self.plan.settings.first_batch
         self.finished = self.stopped = False
         self.restarts = 0
@@ -85,7 +86,7 @@ class LocalJob:
         start = RunStart(self._run_id, union, self.restarts)
         self._live = LiveSplits(self.plan, self.clock)
         self._tasks = {key: StageTask(self.plan, *key, self.clock, start) for key in self._places()}
-        self.ledger = Ledger(
+        self.ledger = CommitCoordinator(
             self.plan, lambda n, vs: self.results.setdefault(n, []).extend(vs), self._printer, self.book
         )
 

@@ -11,7 +11,7 @@ from penstock.core.errors import ProgramError
 from penstock.runtime.heavy_keys import HeavyKeys
 from penstock.runtime.state.page import NO_TIMER
 
-__all__ = ["MetricsBook"]
+__all__ = ["MetricsAggregator"]
 
 _SUMMED = ("in", "out", "late", "busy_ms")
 
@@ -44,7 +44,7 @@ class _Latest:
         return self._shown
 
 
-class MetricsBook:
+class MetricsAggregator:
     """Reports of subtasks by vertex and subtask. Only reports of committed batches are entered, each once."""
 
     def __init__(self) -> None:
@@ -68,9 +68,9 @@ class MetricsBook:
                 self._weigh(place, *entry["heavy_keys"])
 
     def _enter(self, place: tuple[int, int], operator: dict[str, Any], time_ms: int) -> None:
-        book = self._operators.setdefault(place, {}).setdefault(operator["uid"], {"name": operator["name"]})
+        figures = self._operators.setdefault(place, {}).setdefault(operator["uid"], {"name": operator["name"]})
         for name, drained in operator["metrics"].items():
-            book[name] = _added(book.get(name), drained, time_ms)
+            figures[name] = _added(figures.get(name), drained, time_ms)
         for name, accumulator in operator["accumulators"].items():
             self._merge(name, accumulator)
 
@@ -99,8 +99,8 @@ class MetricsBook:
         if shown.get("next_timer_ms") == NO_TIMER:
             shown["next_timer_ms"] = None
         shown["operators"] = {
-            uid: {name: v.value() if isinstance(v, (_Meter, _Latest)) else v for name, v in book.items()}
-            for uid, book in self._operators.get(place, {}).items()
+            uid: {name: v.value() if isinstance(v, (_Meter, _Latest)) else v for name, v in figures.items()}
+            for uid, figures in self._operators.get(place, {}).items()
         }
         if place in self._heavy:
             heavy, number = self._heavy[place]
@@ -110,10 +110,10 @@ class MetricsBook:
     def totals(self) -> dict[str, dict[str, Any]]:
         """Counters of each operator (by uid) summed over its subtasks."""
         found: dict[str, dict[str, Any]] = {}
-        for books in self._operators.values():
-            for uid, book in books.items():
-                into = found.setdefault(uid, {"name": book["name"]})
-                for name, value in book.items():
+        for figures_of_uids in self._operators.values():
+            for uid, figures in figures_of_uids.items():
+                into = found.setdefault(uid, {"name": figures["name"]})
+                for name, value in figures.items():
                     if isinstance(value, int):
                         into[name] = into.get(name, 0) + value
         return found

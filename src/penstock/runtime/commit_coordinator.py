@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 from penstock.core.clock import Clock
 from penstock.core.errors import PenstockError, SinkError
@@ -13,74 +13,16 @@ from penstock.core.job import JobPlan
 from penstock.core.sink import CommitRequest, Committer, SupportsCommitter
 from penstock.core.specs import CollectSpec, FunctionSinkSpec, OperatorSpec, SinkSpec
 from penstock.core.transactions import TransactionCommitter, TwoPhaseCommitSinkFunction
-from penstock.runtime.chunk import (
-    COLLECTED,
-    COMMITTABLES,
-    FINISHED,
-    LOST,
-    METRICS,
-    NOTICE,
-    PENDING,
-    ChunkRow,
-    Collected,
-    decode_collected,
-)
-from penstock.runtime.codec import loads
-from penstock.runtime.metrics_book import MetricsBook
+from penstock.runtime.batch_output import BatchOutput, Lost
+from penstock.runtime.chunk import Collected
+from penstock.runtime.metrics_aggregator import MetricsAggregator
 
-__all__ = ["BatchOutput", "Ledger"]
+__all__ = ["CommitCoordinator"]
 
 ORPHAN_AGE_MS = 3_600_000
 
-Lost = tuple[str, str, int, int]
-"""Source, uid, split and number of events that a source which cannot rewind has lost."""
 
-Notice = tuple[str, str, str]
-"""Source, uid, and what the source has to say."""
-
-
-class BatchOutput:
-    """What came out of the end of the line in one batch."""
-
-    def __init__(self, rows: Iterable[ChunkRow]) -> None:
-        self.collected: list[Collected] = []
-        self.committables: list[tuple[str, list[Any]]] = []
-        self.pending: list[tuple[str, list[Any]]] = []
-        self.metrics: list[dict[str, Any]] = []
-        self.lost: list[Lost] = []
-        self.notices: list[Notice] = []
-        self.finished = False
-        self.batch_ms: int | None = None
-        for row in sorted(rows, key=lambda r: (r.channel, r.partition, r.seq)):
-            self._take(row)
-
-    def _take(self, row: ChunkRow) -> None:
-        take = self._TAKERS.get(row.kind)
-        if take is not None:
-            take(self, row.payload)
-
-    def _finish(self, payload: bytes) -> None:
-        self.finished = True
-
-    _TAKERS: ClassVar[dict[int, Callable[[BatchOutput, bytes], None]]] = {
-        COLLECTED: lambda output, payload: output.collected.append(decode_collected(payload)),
-        COMMITTABLES: lambda output, payload: output.committables.append(_prepared(payload)),
-        PENDING: lambda output, payload: output.pending.append(_prepared(payload)),
-        METRICS: lambda output, payload: output.metrics.extend(loads(payload)),
-        LOST: lambda output, payload: output.lost.append(loads(payload)),
-        NOTICE: lambda output, payload: output.notices.append(loads(payload)),
-        FINISHED: _finish,
-    }
-    """What is done with the rows of each kind."""
-
-
-def _prepared(payload: bytes) -> tuple[str, list[Any]]:
-    """What a subtask of a sink prepared: the uid of the sink and its committables."""
-    uid, _, items = loads(payload)
-    return uid, items
-
-
-class Ledger:
+class CommitCoordinator:
     """Keeps what a batch delivered until the batch is durable, then lets it out.
 
     `recover` is for committables that a restarted job found in its state: they belong to a batch that
@@ -92,7 +34,7 @@ class Ledger:
         plan: JobPlan,
         deliver: Callable[[str, list[Any]], None],
         printer: Callable[[str], None],
-        book: MetricsBook | None = None,
+        metrics: MetricsAggregator | None = None,
     ) -> None:
         self._deliver = deliver
         self._printer = printer
@@ -101,7 +43,7 @@ class Ledger:
         made = ((op, _committer(op.spec)) for op in operators)
         self._committers = {op.uid: (op.name, committer) for op, committer in made if committer is not None}
         self._waiting: BatchOutput | None = None
-        self.book = book or MetricsBook()
+        self.metrics = metrics or MetricsAggregator()
         self.lost_records = 0
 
     def hold(self, output: BatchOutput) -> None:
@@ -120,7 +62,7 @@ class Ledger:
         output, self._waiting = self._waiting, None
         if output is None:
             return
-        self.book.add(output.metrics, output.batch_ms)
+        self.metrics.add(output.metrics, output.batch_ms)
         # a commit that fails is made good after the restart, from state; results would be lost
         for collected in output.collected:
             self._hand_over(collected)

@@ -1,0 +1,69 @@
+"""What came out of the end of the line in one batch, for the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from penstock.runtime.chunk import (
+    COLLECTED,
+    COMMITTABLES,
+    FINISHED,
+    LOST,
+    METRICS,
+    NOTICE,
+    PENDING,
+    ChunkRow,
+    Collected,
+    decode_collected,
+)
+from penstock.runtime.codec import loads
+
+__all__ = ["BatchOutput", "Lost", "Notice"]
+
+Lost = tuple[str, str, int, int]
+"""Source, uid, split and number of events that a source which cannot rewind has lost."""
+
+Notice = tuple[str, str, str]
+"""Source, uid, and what the source has to say."""
+
+
+class BatchOutput:
+    """What came out of the end of the line in one batch."""
+
+    def __init__(self, rows: Iterable[ChunkRow]) -> None:
+        self.collected: list[Collected] = []
+        self.committables: list[tuple[str, list[Any]]] = []
+        self.pending: list[tuple[str, list[Any]]] = []
+        self.metrics: list[dict[str, Any]] = []
+        self.lost: list[Lost] = []
+        self.notices: list[Notice] = []
+        self.finished = False
+        self.batch_ms: int | None = None
+        for row in sorted(rows, key=lambda r: (r.channel, r.partition, r.seq)):
+            self._take(row)
+
+    def _take(self, row: ChunkRow) -> None:
+        take = self._TAKERS.get(row.kind)
+        if take is not None:
+            take(self, row.payload)
+
+    def _finish(self, payload: bytes) -> None:
+        self.finished = True
+
+    _TAKERS: ClassVar[dict[int, Callable[[BatchOutput, bytes], None]]] = {
+        COLLECTED: lambda output, payload: output.collected.append(decode_collected(payload)),
+        COMMITTABLES: lambda output, payload: output.committables.append(_prepared(payload)),
+        PENDING: lambda output, payload: output.pending.append(_prepared(payload)),
+        METRICS: lambda output, payload: output.metrics.extend(loads(payload)),
+        LOST: lambda output, payload: output.lost.append(loads(payload)),
+        NOTICE: lambda output, payload: output.notices.append(loads(payload)),
+        FINISHED: _finish,
+    }
+    """What is done with the rows of each kind."""
+
+
+def _prepared(payload: bytes) -> tuple[str, list[Any]]:
+    """What a subtask of a sink prepared: the uid of the sink and its committables."""
+    uid, _, items = loads(payload)
+    return uid, items

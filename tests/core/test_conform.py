@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from penstock.common import Configuration, Row, RowKind, Types
-from penstock.core.conform import conform
+from penstock.core.conform import coerce
 from penstock.core.errors import ProgramError, RecordError
 from penstock.core.types import TypeInformation
 from penstock.datastream import StreamExecutionEnvironment
@@ -29,17 +29,17 @@ class Plain:
 )
 def test_whatever_has_the_fields_becomes_a_row(given: Any) -> None:
     """P7: by name where there are names, else by position."""
-    made = conform(PERSON, given)
+    made = coerce(PERSON, given)
     assert made == Row(name="a", age=7)
     assert (made[0], made.age, list(made)) == ("a", 7, ["a", 7])
 
 
 def test_a_row_without_names_gets_f0_f1() -> None:
-    assert conform(Types.ROW([Types.STRING(), Types.INT()]), ("a", 7)).as_dict() == {"f0": "a", "f1": 7}
+    assert coerce(Types.ROW([Types.STRING(), Types.INT()]), ("a", 7)).as_dict() == {"f0": "a", "f1": 7}
 
 
 def test_a_row_keeps_its_kind() -> None:
-    assert conform(PERSON, Row.of_kind(RowKind.DELETE, "a", 7)).get_row_kind() is RowKind.DELETE
+    assert coerce(PERSON, Row.of_kind(RowKind.DELETE, "a", 7)).get_row_kind() is RowKind.DELETE
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_row_keeps_its_kind() -> None:
 )
 def test_values_take_the_form_of_their_type(info: TypeInformation, given: Any, made: Any) -> None:
     """P7"""
-    assert repr(conform(info, given)) == repr(made)
+    assert repr(coerce(info, given)) == repr(made)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_values_take_the_form_of_their_type(info: TypeInformation, given: Any, m
 def test_values_that_do_not_fit_are_refused(info: TypeInformation, given: Any, text: str) -> None:
     """P9"""
     with pytest.raises(RecordError, match=rf"is no .*: {text}"):
-        conform(info, given)
+        coerce(info, given)
 
 
 def environment() -> StreamExecutionEnvironment:

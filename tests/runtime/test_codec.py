@@ -11,7 +11,7 @@ import pytest
 
 from penstock.common import Row
 from penstock.core.errors import RecordError
-from penstock.runtime.codec import Encoded, decode, dumps, encode, fix, is_immutable, loads
+from penstock.runtime.codec import Encoded, decode, detach, dumps, encode, is_immutable, loads
 
 Point = namedtuple("Point", "x y")
 
@@ -37,7 +37,7 @@ class User:
 def test_what_cannot_change_is_kept_as_it_is(value: Any) -> None:
     """S7"""
     assert is_immutable(value)
-    assert fix(value) is value
+    assert detach(value) is value
     assert encode(value) is value
     assert decode(value) is value
 
@@ -62,7 +62,7 @@ def test_what_cannot_change_is_kept_as_it_is(value: Any) -> None:
 def test_what_can_change_is_copied(value: Any) -> None:
     """S7"""
     assert not is_immutable(value)
-    fixed = fix(value)
+    fixed = detach(value)
     assert fixed is not value
     assert type(fixed) is type(value)
     assert repr(fixed) == repr(value)
@@ -84,7 +84,7 @@ def test_bytes_of_the_user_are_not_taken_for_encoded_values() -> None:
     assert decode(encode(pickled)) == pickled
 
 
-@pytest.mark.parametrize(("call", "what"), [(fix, "record"), (encode, "state value")])
+@pytest.mark.parametrize(("call", "what"), [(detach, "record"), (encode, "state value")])
 def test_what_cannot_be_pickled_is_refused(call: Any, what: str) -> None:
     """P9"""
     with pytest.raises(RecordError, match=rf"a {what} cannot be pickled: \[<function.*Keep plain data instead of"):

@@ -19,7 +19,7 @@ from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
 from penstock.connectors.socket_source import SocketTextStreamFunction
 from penstock.core.client import JobClient, JobExecutionResult
 from penstock.core.config import Configuration
-from penstock.core.conform import conform
+from penstock.core.conform import coerce
 from penstock.core.errors import ProgramError, RecordError
 from penstock.core.given import described
 from penstock.core.source import Source
@@ -234,7 +234,7 @@ def _conformed(collection: Iterable[Any], type_info: TypeInformation) -> list[An
     items = []
     for number, item in enumerate(collection):
         try:
-            items.append(conform(type_info, item, wrap=True))
+            items.append(coerce(type_info, item, wrap=True))
         except RecordError as error:
             raise ProgramError(f"from_collection(): item {number}: {error}") from error
     return items

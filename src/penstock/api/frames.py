@@ -11,7 +11,7 @@ from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
 from penstock.connectors.buckets import BucketAssigner
 from penstock.connectors.file_sink import FileSink, ParquetBulkWriters
-from penstock.core.conform import conform
+from penstock.core.conform import coerce
 from penstock.core.errors import ProgramError
 from penstock.core.functions import MapFunction
 from penstock.core.row import Row
@@ -29,7 +29,7 @@ class _AsRow(MapFunction):
         self._type, self._single = row_type, single
 
     def map(self, value: Any) -> Row:
-        row: Row = conform(self._type, (value,) if self._single else value)
+        row: Row = coerce(self._type, (value,) if self._single else value)
         return row
 
 

@@ -11,17 +11,17 @@ from penstock.core.errors import RecordError
 from penstock.core.row import Row
 from penstock.core.types import TypeInformation
 
-__all__ = ["conform"]
+__all__ = ["coerce"]
 
 
-def conform(info: TypeInformation, value: Any, wrap: bool = False) -> Any:
+def coerce(info: TypeInformation, value: Any, wrap: bool = False) -> Any:
     """`value` in the form that a stream of type `info` carries; refused if it cannot have it.
 
     `wrap`: as in PyFlink's `from_collection` a whole number that is too long keeps its last bits, and one where a
     text is meant becomes its text.
 
     >>> from penstock.core.types import Types
-    >>> conform(Types.ROW_NAMED(["name", "tags"], [Types.STRING(), Types.LIST(Types.INT())]), ("a", (1, 2)))
+    >>> coerce(Types.ROW_NAMED(["name", "tags"], [Types.STRING(), Types.LIST(Types.INT())]), ("a", (1, 2)))
     Row(name='a', tags=[1, 2])
     """
     rule = _RULES.get(info.name)
@@ -30,7 +30,7 @@ def conform(info: TypeInformation, value: Any, wrap: bool = False) -> Any:
 
 def _row(info: TypeInformation, value: Any, wrap: bool) -> Row:
     names = info.field_names
-    values = [conform(t, v, wrap) for t, v in zip(info.params, _fields(info, value), strict=True)]
+    values = [coerce(t, v, wrap) for t, v in zip(info.params, _fields(info, value), strict=True)]
     row = Row(*values)
     row.set_field_names(list(names))
     if isinstance(value, Row):
@@ -59,7 +59,7 @@ def _of_attributes(info: TypeInformation, value: Any) -> Sequence[Any]:
 def _tuple(info: TypeInformation, value: Any, wrap: bool) -> tuple[Any, ...]:
     if not isinstance(value, (tuple, list, Row)):
         raise _refused(info, value, "give a tuple")
-    return tuple(conform(t, v, wrap) for t, v in zip(info.params, _counted(info, value), strict=True))
+    return tuple(coerce(t, v, wrap) for t, v in zip(info.params, _counted(info, value), strict=True))
 
 
 def _counted(info: TypeInformation, value: Any) -> Sequence[Any]:
@@ -81,14 +81,14 @@ def _list(info: TypeInformation, value: Any, wrap: bool) -> Any:
         return bytes(value)
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise _refused(info, value, "give a list")
-    return [conform(element, v, wrap) for v in value]
+    return [coerce(element, v, wrap) for v in value]
 
 
 def _map(info: TypeInformation, value: Any, wrap: bool) -> dict[Any, Any]:
     key, item = info.params
     if not isinstance(value, Mapping):
         raise _refused(info, value, "give a dict")
-    return {conform(key, k, wrap): conform(item, v, wrap) for k, v in value.items()}
+    return {coerce(key, k, wrap): coerce(item, v, wrap) for k, v in value.items()}
 
 
 def _double(info: TypeInformation, value: Any, wrap: bool) -> float:

@@ -17,7 +17,7 @@ from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.operator_state import FunctionState
 from penstock.runtime.operators.base import Fan, Operator, Output
-from penstock.runtime.operators.shaped import shaped
+from penstock.runtime.operators.coercion import coerced_output
 from penstock.runtime.state.page import NO_TIMER
 from penstock.runtime.writer import EdgeWriter
 
@@ -119,7 +119,7 @@ def _wired(
         outputs.setdefault((edge.operator, edge.tag), []).append(writer)
     for (index, tag), found in outputs.items():
         output = found[0] if len(found) == 1 else Fan(found, not plan.settings.object_reuse)
-        output = shaped(vertex.operators[index], tag, output)
+        output = coerced_output(vertex.operators[index], tag, output)
         if tag is None:
             operators[index].out = output
         else:

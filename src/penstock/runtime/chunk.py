@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from penstock.core.errors import RecordError
 from penstock.core.source import ACTIVE, IDLE
-from penstock.runtime.alike import packed
 from penstock.runtime.codec import dumps, loads
+from penstock.runtime.record_packing import packed
 
 __all__ = [
     "ACTIVE",

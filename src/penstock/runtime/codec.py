@@ -19,7 +19,7 @@ from penstock.core.row import Row, copy_row
 from penstock.runtime.local_classes import dumps_local
 from penstock.runtime.shapes import DICT_FIELDS, SELF_TOLD, dumps_by_name, refitted
 
-__all__ = ["IMMUTABLE", "Encoded", "decode", "dumps", "encode", "fix", "is_immutable", "loads"]
+__all__ = ["IMMUTABLE", "Encoded", "decode", "detach", "dumps", "encode", "is_immutable", "loads"]
 
 IMMUTABLE: frozenset[type] = frozenset(
     {
@@ -148,7 +148,7 @@ def _pickled(value: Any, what: str, dump: Callable[[Any], bytes]) -> bytes:
         ) from error
 
 
-def fix(value: Any) -> Any:
+def detach(value: Any) -> Any:
     """`value` itself if immutable, else a copy that shares nothing with it."""
     if is_immutable(value):
         return value

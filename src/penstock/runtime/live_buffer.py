@@ -17,7 +17,7 @@ from penstock.core.source import ACTIVE, IDLE, MarkedBatch, Position
 from penstock.core.source_function import SourceContext
 from penstock.core.time import MAX_TIMESTAMP, MIN_TIMESTAMP, MIN_WATERMARK
 from penstock.core.watermark import Watermark
-from penstock.runtime.codec import fix
+from penstock.runtime.codec import detach
 from penstock.runtime.failures import describe
 
 __all__ = ["Held", "LiveBuffer", "SourceCanceledError"]
@@ -73,7 +73,7 @@ class LiveBuffer(SourceContext):
     # -- the function's side ----------------------------------------------------------------------
 
     def collect(self, value: Any) -> None:
-        self._put((value if self._reuse else fix(value), None))
+        self._put((value if self._reuse else detach(value), None))
 
     def collect_with_timestamp(self, value: Any, timestamp: int) -> None:
         if type(timestamp) is not int or not MIN_TIMESTAMP <= timestamp < MAX_TIMESTAMP:
@@ -81,7 +81,7 @@ class LiveBuffer(SourceContext):
                 f"collect_with_timestamp() got the timestamp {describe(timestamp)} ({type(timestamp).__name__}) for "
                 f"record {describe(value)}: give milliseconds since the epoch as an int"
             )
-        self._put((value if self._reuse else fix(value), timestamp))
+        self._put((value if self._reuse else detach(value), timestamp))
 
     def emit_watermark(self, mark: Watermark) -> None:
         if not isinstance(mark, Watermark):

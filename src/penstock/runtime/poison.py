@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.core.job import ChainedOperator
 from penstock.core.poison import PoisonPolicy
-from penstock.runtime.codec import fix
+from penstock.runtime.codec import detach
 from penstock.runtime.context import TaskContext
 
 __all__ = ["PoisonBoundary", "boundary_of", "run_to_end"]
@@ -61,7 +61,7 @@ class PoisonBoundary:
         side: _Side | None = operator.sides.get(self._tag) if self._tag is not None else None
         if side is not None:
             text = f"{type(error).__name__}: {error}"
-            side.emit([(fix(record), text)], None if timestamp is None else [timestamp])
+            side.emit([(detach(record), text)], None if timestamp is None else [timestamp])
 
     @contextmanager
     def guard(self, record: object, timestamp: int | None) -> Iterator[None]:
@@ -95,5 +95,5 @@ def run_to_end(result: Any, reuse: bool, made: list[Any]) -> Any:
     if result is not None and not hasattr(result, "__iter__"):
         return result
     for record in () if result is None else result:
-        made.append(record if reuse else fix(record))  # noqa: PERF401 - the call may put records there itself
+        made.append(record if reuse else detach(record))  # noqa: PERF401 - the call may put records there itself
     return made

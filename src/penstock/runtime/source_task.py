@@ -19,8 +19,8 @@ from penstock.runtime.context import TaskContext, split_context
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.live import run_to_end
 from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.coercion import source_coercion
 from penstock.runtime.operators.factory import build_operator
-from penstock.runtime.operators.shaped import source_shape
 
 __all__ = ["SourceTask", "read_split"]
 
@@ -58,7 +58,7 @@ class SourceTask:
         self._vertex, self._info = vertex, info
         self._source = vertex.operators[0]
         self._partition = split % plan.partitions
-        self._shape = source_shape(self._source)
+        self._coercion = source_coercion(self._source)
         self._rows: list[ChunkRow] = []
         context = split_context(plan, vertex, split, clock, self._rows.append)
         operators = [_head(self._source, context), *(build_operator(op, context) for op in vertex.operators[1:])]
@@ -73,7 +73,7 @@ class SourceTask:
         while (batch := self._next(batches)) is not None:
             self._records += len(batch[0])
             with chain.busy:
-                _feed(chain.head, self._shaped(batch))
+                _feed(chain.head, self._coerced(batch))
             yield from self._drain()
         chain.end()
         if ended:
@@ -111,11 +111,11 @@ class SourceTask:
         except Exception as error:
             raise user_failure(self._source.name, self._source.uid, "Reading", NO_RECORD, error) from error
 
-    def _shaped(self, batch: ReadBatch) -> ReadBatch:
+    def _coerced(self, batch: ReadBatch) -> ReadBatch:
         """The batch with its records in their declared form, since timestamp assigners must see them so."""
-        if self._shape is None:
+        if self._coercion is None:
             return batch
-        values = self._shape(batch[0])
+        values = self._coercion(batch[0])
         return batch._replace(values=values) if isinstance(batch, MarkedBatch) else (values, batch[1])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from penstock.core.job import ChainedOperator
-from penstock.runtime.codec import fix
+from penstock.runtime.codec import detach
 from penstock.runtime.context import Lane, TaskContext
 from penstock.runtime.poison import boundary_of
 from penstock.runtime.state.page import NO_TIMER
@@ -53,7 +53,7 @@ class Fan:
 
     def emit(self, values: list[Any], timestamps: Timestamps) -> None:
         for output in self._outputs[:-1]:
-            output.emit(list(map(fix, values)) if self._copies else values, timestamps)
+            output.emit(list(map(detach, values)) if self._copies else values, timestamps)
         self._outputs[-1].emit(values, timestamps)
 
     def watermark(self, timestamp: int) -> None:

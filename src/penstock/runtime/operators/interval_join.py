@@ -321,7 +321,7 @@ class GuardedIntervalJoin(IntervalJoinOperator):
         if self._aside is None:
             super().output(tag, value, timestamp)
         else:
-            self._aside.append((tag, self._fix(value), timestamp))
+            self._aside.append((tag, self._detach(value), timestamp))
 
     def flush_main(self) -> None:
         if self._aside is None:

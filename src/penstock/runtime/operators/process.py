@@ -17,7 +17,7 @@ from penstock.core.rolling import RollingFunction
 from penstock.core.specs import BroadcastSpec, KeyedProcessSpec, ProcessSpec
 from penstock.core.stamped import Stamped
 from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
-from penstock.runtime.codec import IMMUTABLE, fix
+from penstock.runtime.codec import IMMUTABLE, detach
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, last_taken, not_iterable, user_failure
 from penstock.runtime.list_keys import shown
@@ -34,7 +34,7 @@ class Emitter(Operator):
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
         self._limit = task.settings.chunk_records
-        self._fix: Callable[[Any], Any] = _same if task.settings.object_reuse else fix
+        self._detach: Callable[[Any], Any] = _same if task.settings.object_reuse else detach
         self._values: list[Any] = []
         self._times: list[Any] = []
         self._side: dict[str, tuple[list[Any], list[Any]]] = {}
@@ -54,19 +54,19 @@ class Emitter(Operator):
         if type(record) is tuple and len(record) == 2 and type(record[0]) is OutputTag:
             self.output(record[0], record[1], timestamp)
             return
-        self._values.append(self._fix(record))
+        self._values.append(self._detach(record))
         self._times.append(timestamp)
 
     def output(self, tag: OutputTag, value: Any, timestamp: Any) -> None:
         """Send to a side output; dropped if nobody asked for that tag. Held back while a guarded call lasts."""
         if self.held is not None:
-            self.held.append((tag, self._fix(value)))
+            self.held.append((tag, self._detach(value)))
             return
         side = self.sides.get(tag.tag_id)
         if side is None:
             return
         values, times = self._side.setdefault(tag.tag_id, ([], []))
-        values.append(self._fix(value))
+        values.append(self._detach(value))
         times.append(timestamp)
         if len(values) >= self._limit:
             self._side[tag.tag_id] = ([], [])

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import TransformSpec
-from penstock.runtime.codec import IMMUTABLE, fix
+from penstock.runtime.codec import IMMUTABLE, detach
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import last_taken, not_iterable, user_failure
 from penstock.runtime.operators.base import Operator, Timestamps
@@ -51,7 +51,7 @@ class MapOperator(_Transform):
             if self._reuse:
                 out = list(map(call, rest))
             else:
-                out = [r if type(r := call(v)) in IMMUTABLE else fix(r) for v in rest]
+                out = [r if type(r := call(v)) in IMMUTABLE else detach(r) for v in rest]
         except Exception as error:
             raise self.failed(values, rest, error) from error
         self.out.emit(out, timestamps)
@@ -112,4 +112,4 @@ class FlatMapOperator(_Transform):
         if self._reuse:
             out.extend(made)
         else:
-            out.extend([r if type(r) in IMMUTABLE else fix(r) for r in made])
+            out.extend([r if type(r) in IMMUTABLE else detach(r) for r in made])

@@ -17,7 +17,7 @@ from penstock.core.triggers import EventTimeTrigger, ProcessingTimeTrigger
 from penstock.core.window_assigners import TimeWindows, unstamped
 from penstock.core.window_functions import ProcessWindowFunction
 from penstock.core.windows import TimeWindow
-from penstock.runtime.codec import IMMUTABLE, encode, fix, loads
+from penstock.runtime.codec import IMMUTABLE, detach, encode, loads
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import describe, user_failure
 from penstock.runtime.operators.base import Timestamps
@@ -68,7 +68,7 @@ class Table:
     @staticmethod
     def copy(stored: Any) -> Any:
         """The same, to be changed at will: what is stored stays as it is."""
-        return fix(stored.accumulator) if type(stored) is Live else Table.read(stored)
+        return detach(stored.accumulator) if type(stored) is Live else Table.read(stored)
 
     def write(self, inner: dict[Any, Any], namespace: Any, accumulator: Any) -> None:
         if type(accumulator) in IMMUTABLE:
@@ -181,14 +181,14 @@ class AlignedWindowOperator(TimeWindowOperator):
         size, lateness, clock = self._size, self._lateness_ms, self._clock_ms()
         last = time_ms - (time_ms - self._offset) % self._slide
         skipped = last > time_ms - size or time_ms + lateness <= clock
-        shared = self._slide < size and fix(value) is not value
+        shared = self._slide < size and detach(value) is not value
         for start in range(last, time_ms - size, -self._slide):
             end = start + size - 1
             if end + lateness <= clock:
                 break
             skipped = False
             # a function may keep the record, or change it: no two windows are given the same object (S7)
-            own = fix(value) if shared else value
+            own = detach(value) if shared else value
             self._into_window(own, (start, start + size), end, clock, outer, key)
         if skipped:
             self._too_late(value, stamp)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.common import Row, RowKind
-from penstock.runtime.alike import packed
 from penstock.runtime.chunk import Payload, decode_payload, encode_payload
-from penstock.runtime.codec import fix
+from penstock.runtime.codec import detach
+from penstock.runtime.record_packing import packed
 
 
 class Pair(NamedTuple):
@@ -118,7 +118,7 @@ def test_rows_of_a_chunk_share_nothing_that_can_be_changed() -> None:
 def test_a_fixed_row_is_another(inner: Any) -> None:
     """S7: with its names and its kind; one that holds only scalars, and one that holds more."""
     row = Row.of_kind(RowKind.DELETE, a=inner, b=1)
-    fixed = fix(row)
+    fixed = detach(row)
     assert shown(fixed) == shown(row)
     row["b"] = 2
     row.set_field_names(["p", "q"])

@@ -5,44 +5,44 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from penstock.core.conform import conform
+from penstock.core.conform import coerce
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import SourceSpec
 from penstock.core.types import TypeInformation
 from penstock.runtime.failures import last_taken, user_failure
 from penstock.runtime.operators.base import Output, Timestamps
 
-__all__ = ["Shape", "Shaped", "shaped", "source_shape"]
+__all__ = ["CoercedOutput", "Coercion", "coerced_output", "source_coercion"]
 
 _CHANGING = frozenset({"ROW", "FLOAT"})
 """Rows get their names, floats their 32 bits. Other hints say what the records are anyway, and cost nothing."""
 
 
-class Shape:
+class Coercion:
     """The declared type of an operator's records."""
 
     def __init__(self, desc: ChainedOperator, declared: TypeInformation) -> None:
         self._desc = desc
-        self._conform = partial(conform, declared)
+        self._coerce = partial(coerce, declared)
 
     def __call__(self, values: list[Any]) -> list[Any]:
         """The records in the form of their type."""
         rest = iter(values)
         try:
-            return list(map(self._conform, rest))
+            return list(map(self._coerce, rest))
         except Exception as error:
             record = last_taken(values, rest)
             raise user_failure(self._desc.name, self._desc.uid, "The declared type", record, error) from error
 
 
-class Shaped:
+class CoercedOutput:
     """Gives records the form of their declared type and passes them on."""
 
-    def __init__(self, shape: Shape, output: Output) -> None:
-        self._shape, self._output = shape, output
+    def __init__(self, coercion: Coercion, output: Output) -> None:
+        self._coercion, self._output = coercion, output
 
     def emit(self, values: list[Any], timestamps: Timestamps) -> None:
-        self._output.emit(self._shape(values), timestamps)
+        self._output.emit(self._coercion(values), timestamps)
 
     def watermark(self, timestamp: int) -> None:
         self._output.watermark(timestamp)
@@ -51,20 +51,20 @@ class Shaped:
         self._output.status(idle)
 
 
-def shaped(desc: ChainedOperator, tag: str | None, output: Output) -> Output:
+def coerced_output(desc: ChainedOperator, tag: str | None, output: Output) -> Output:
     """The output behind the type that was declared for it, if that changes anything."""
-    shape = _shape(desc, dict(desc.types).get(tag))
-    return output if shape is None else Shaped(shape, output)
+    coercion = _coercion(desc, dict(desc.types).get(tag))
+    return output if coercion is None else CoercedOutput(coercion, output)
 
 
-def source_shape(desc: ChainedOperator) -> Shape | None:
+def source_coercion(desc: ChainedOperator) -> Coercion | None:
     """What gives a source's records the type that was declared for them, if that changes anything."""
     assert isinstance(desc.spec, SourceSpec)
-    return _shape(desc, desc.spec.declared)
+    return _coercion(desc, desc.spec.declared)
 
 
-def _shape(desc: ChainedOperator, declared: TypeInformation | None) -> Shape | None:
-    return None if declared is None or not _changes(declared) else Shape(desc, declared)
+def _coercion(desc: ChainedOperator, declared: TypeInformation | None) -> Coercion | None:
+    return None if declared is None or not _changes(declared) else Coercion(desc, declared)
 
 
 def _changes(declared: TypeInformation) -> bool:

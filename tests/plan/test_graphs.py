@@ -157,7 +157,7 @@ def test_a_vertex_lies_one_level_above_the_highest_of_its_inputs() -> None:
         ("KeyedProcess", 2),
         ("KeyedProcess -> Print to Std. Out", 3),
     ]
-    assert plan.stages == 3
+    assert plan.stage_count == 3
     assert plan.partitions == 2
 
 

@@ -22,9 +22,9 @@ from penstock.datastream import (
 from penstock.datastream.state import ListStateDescriptor, MapStateDescriptor, StateTtlConfig, ValueStateDescriptor
 from penstock.runtime import operator_state, sorting, writer
 from penstock.runtime.codec import loads
-from penstock.runtime.live_buffer import LiveBuffer
 from penstock.runtime.operator_state import list_blocks
 from penstock.runtime.sorting import RecordSorter
+from penstock.runtime.source_function_buffer import SourceFunctionBuffer
 from penstock.runtime.spill import SpillStore
 from penstock.runtime.state import collection_blobs, collections, handles, heap, page_cache, sweep, timed
 from penstock.runtime.state.heap import SweptHeap
@@ -341,7 +341,7 @@ def test_blocks_of_operator_state_hold_every_item(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("limit", [1, 3, 4, 5, 100])
 def test_what_a_running_source_emits_is_sealed_once(count: int, limit: int) -> None:
     """F11, F13: the buffer is as large as what is emitted, and batches may be smaller or larger."""
-    buffer = LiveBuffer(capacity=max(1, count))
+    buffer = SourceFunctionBuffer(capacity=max(1, count))
     for number in range(count):
         buffer.collect(number)
     buffer.close()

@@ -107,7 +107,7 @@ def test_a_strategy_that_needs_state_stands_behind_its_source() -> None:
 )
 def test_only_a_strategy_that_needs_state_costs_a_stage(strategy: WatermarkStrategy, levels: int) -> None:
     """T6, T7"""
-    assert job_of(strategy, ABC).plan.stages == levels
+    assert job_of(strategy, ABC).plan.stage_count == levels
 
 
 def test_the_source_may_feed_several_and_be_assigned_anew() -> None:

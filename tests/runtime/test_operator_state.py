@@ -122,10 +122,10 @@ def test_rich_functions_after_key_by_keep_operator_state_too() -> None:
 
 def test_an_operator_with_state_does_not_run_beside_the_source() -> None:
     """S3, G2: level 0 has no state."""
-    assert job_of(RunningMap()).plan.stages == 1
+    assert job_of(RunningMap()).plan.stage_count == 1
     env = StreamExecutionEnvironment()
     collect(env.from_sequence(1, 3).map(lambda v: v), "out")
-    assert local_job(env).plan.stages == 0
+    assert local_job(env).plan.stage_count == 0
 
 
 class RunningAllApply(Running, AllWindowFunction):

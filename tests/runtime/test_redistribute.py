@@ -41,7 +41,7 @@ def test_broadcast_state_goes_to_all() -> None:
 
 
 def test_generators_go_with_their_split() -> None:
-    """T7: lanes of source splits; the clock is the least that any had reached."""
+    """T7: generators of source splits; the clock is the least that any had reached."""
     spec = TimestampsSpec(WatermarkStrategy.no_watermarks())
     first = (ValveState({(0, 0): 10, (0, 2): 30}, frozenset({(0, 2)}), frozenset(), 10), {(0, 0): "a", (0, 2): "c"})
     other = (ValveState({(0, 1): 7}, frozenset(), frozenset({(0, 1)}), 7), {(0, 1): "b"})

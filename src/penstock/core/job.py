@@ -54,7 +54,10 @@ class OutEdge:
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """A chain of operators with its parallelism and its place in the line."""
+    """A chain of operators with its place in the line. `parallelism`: how many subtasks run it.
+
+    A source vertex has a subtask for each split; `split_count` says how many.
+    """
 
     vertex_id: int
     level: int
@@ -75,6 +78,12 @@ class Vertex:
     @property
     def is_source(self) -> bool:
         return isinstance(self.operators[0].spec, SourceSpec)
+
+    @property
+    def split_count(self) -> int:
+        """How many splits a source vertex reads, each in a subtask of its own."""
+        assert self.is_source
+        return self.parallelism
 
     @property
     def source(self) -> Source:
@@ -125,7 +134,7 @@ class JobPlan:
     timeless: frozenset[str] = frozenset()
 
     @property
-    def stages(self) -> int:
+    def stage_count(self) -> int:
         """How many levels there are after the sources'."""
         return max((v.level for v in self.vertices), default=0)
 

@@ -36,9 +36,9 @@ from penstock.runtime.state.sweep import Lifetime, stamped, unstamped
 from penstock.runtime.state.tables import plain_table, timed_table
 from penstock.runtime.state.ttl import lifetime
 
-__all__ = ["Lane", "LiveRuntimeContext", "TaskContext", "split_context"]
+__all__ = ["LiveRuntimeContext", "TaskContext", "WatermarkChannel", "split_context"]
 
-Lane = tuple[int, int] | None
+WatermarkChannel = tuple[int, int] | None
 """What a watermark generator watches: a source split (number of the input edge, split), or None for all the rest."""
 
 
@@ -46,7 +46,7 @@ Lane = tuple[int, int] | None
 class TaskContext:
     """Shared by the operators of one subtask of one vertex.
 
-    `lanes` are those of the head of the chain; `lane` is that of the chunk being processed.
+    `watermark_channels` are those of the head of the chain; `watermark_channel` is that of the chunk being processed.
     """
 
     task_name: str
@@ -64,8 +64,8 @@ class TaskContext:
     attempt_number: int = 0
     new_run: bool = True
     head_uid: str = ""
-    lanes: tuple[Lane, ...] = (None,)
-    lane: Lane = None
+    watermark_channels: tuple[WatermarkChannel, ...] = (None,)
+    watermark_channel: WatermarkChannel = None
     timeless: frozenset[str] = frozenset()
     reports: dict[str, OperatorMetrics] = field(default_factory=dict)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from penstock.core.specs import FunctionSinkSpec, OperatorSpec, SinkSpec, TimestampsSpec
-from penstock.runtime.context import Lane
+from penstock.runtime.context import WatermarkChannel
 from penstock.runtime.operators.sink import committables
 from penstock.runtime.valve import ValveState
 
@@ -47,20 +47,20 @@ def _pending(states: Mapping[int, Any], share: Share) -> Any:
     return [item for subtask in sorted(states) for item in committables(states[subtask])] or None
 
 
-def _lanes(states: Mapping[int, Any], share: Share) -> Any:
+def _generators(states: Mapping[int, Any], share: Share) -> Any:
     """Watermark generators: a source split's goes where the split goes, that of a whole subtask to its successor."""
     if share.drained or not states:
         return None
-    watches: dict[Lane, Any] = {}
-    marks: dict[Lane, int] = {}
-    idle: set[Lane] = set()
-    ended: set[Lane] = set()
+    watches: dict[WatermarkChannel, Any] = {}
+    marks: dict[WatermarkChannel, int] = {}
+    idle: set[WatermarkChannel] = set()
+    ended: set[WatermarkChannel] = set()
     successor = share.subtask % share.before
     for subtask in sorted(states, key=lambda s: s == successor):  # the successor's own comes last and wins
         valve, seen = states[subtask]
-        for lane in valve.marks:
-            idle.discard(lane)
-            ended.discard(lane)
+        for channel in valve.marks:
+            idle.discard(channel)
+            ended.discard(channel)
         marks.update(valve.marks)
         idle |= valve.idle
         ended |= valve.ended
@@ -74,7 +74,7 @@ def _lanes(states: Mapping[int, Any], share: Share) -> Any:
 _RULES: dict[type[OperatorSpec], Callable[[Mapping[int, Any], Share], Any]] = {
     SinkSpec: _pending,
     FunctionSinkSpec: _pending,
-    TimestampsSpec: _lanes,
+    TimestampsSpec: _generators,
 }
 
 

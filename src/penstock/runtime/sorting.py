@@ -27,7 +27,7 @@ _ENTRY_BYTES = 300
 _Entry = tuple[Any, int, Any]
 """(timestamp, input, value)."""
 
-_Pile = tuple[tuple[int, int], Any, list[_Entry]]
+_KeyRun = tuple[tuple[int, int], Any, list[_Entry]]
 """((key group, hash), key, records of that key)."""
 
 
@@ -48,74 +48,74 @@ class SortedRecords(NamedTuple):
 class RecordSorter:
     """Takes chunks in any order; gives one key group after the other, so that the state in use stays small.
 
-    Records of a key come by timestamp, those with equal ones as they arrived; records without a key as they arrived.
-    They are put on a pile for each key, so that only keys need sorting, and records where they have timestamps.
-    Beyond the budget sorted runs go to a temporary file, and are merged a block at a time.
+    Records of a key come by timestamp, those with equal timestamps as they arrived; records without a key as they
+    arrived. The records of a key are gathered in a *key run*, so that only keys need sorting, and within a run records
+    that have timestamps. Beyond the memory budget sorted key runs go to a temporary file; they are merged a block at a
+    time when they are read back.
     """
 
     def __init__(self, budget_bytes: int, max_parallelism: int) -> None:
         self._budget = budget_bytes
         self._max_parallelism = max_parallelism
-        self._piles: dict[Any, list[_Entry]] = {}
+        self._runs: dict[Any, list[_Entry]] = {}
         self._size = self._count = 0
         self._by_time = False
         self._file: BinaryIO | None = None
-        self._runs: list[list[tuple[int, int]]] = []
+        self._spilled: list[list[tuple[int, int]]] = []
 
     def add(self, index: int, values: Sequence[Any], times: Timestamps, keys: Sequence[Any] | None, size: int) -> None:
         """Records of one input; `size` is that of their payload."""
         self._by_time = self._by_time or (times is not None and keys is not None)
-        piles = self._piles
+        runs = self._runs
         entries = zip(times if times is not None else repeat(None), repeat(index), values, strict=False)
         for key, entry in zip(keys if keys is not None else repeat(None), entries, strict=False):
-            if key in piles:
-                piles[key].append(entry)
+            if key in runs:
+                runs[key].append(entry)
             else:
-                piles[key] = [entry]
+                runs[key] = [entry]
         self._count += len(values)
         self._size += size + _ENTRY_BYTES * len(values)
         if self._size > self._budget:
             self._spill()
 
-    def _sorted(self) -> list[_Pile]:
-        """The piles that are held, in order; they are not held any more."""
+    def _sorted(self) -> list[_KeyRun]:
+        """The key runs in memory, in order; memory is empty afterwards."""
         groups = self._max_parallelism
-        hashes = {key: stable_hash(key) for key in self._piles}
-        piles = [((hashes[key] % groups, hashes[key]), key, entries) for key, entries in self._piles.items()]
-        piles.sort(key=_place)
+        hashes = {key: stable_hash(key) for key in self._runs}
+        runs = [((hashes[key] % groups, hashes[key]), key, entries) for key, entries in self._runs.items()]
+        runs.sort(key=_place)
         if self._by_time:
-            for _, _, entries in piles:
+            for _, _, entries in runs:
                 entries.sort(key=_time)
-        self._piles, self._size, self._count = {}, 0, 0
-        return piles
+        self._runs, self._size, self._count = {}, 0, 0
+        return runs
 
     def _spill(self) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
-        # all runs are merged at once, with a block of each in memory
+        # all spilled parts are merged at once, with a block of each in memory
         step = max(1, min(_BLOCK, _BLOCK_BYTES * self._count // self._size))
         blocks = []
         for block in _blocks_of(self._sorted(), step):
             data = dumps(block)
             blocks.append((self._file.tell(), len(data)))
             self._file.write(data)
-        self._runs.append(blocks)
+        self._spilled.append(blocks)
         give_back()
 
     def drain(self) -> Iterator[SortedRecords]:
         """Everything, in order; may be called once."""
-        held = self._sorted()
-        runs = [*map(self._run, self._runs), held]
-        if not self._runs:
-            piles: Iterable[_Pile] = held
-        elif self._by_time:
-            piles = merge(*map(_one_by_one, runs), key=_place_and_time)
-        else:
-            piles = merge(*runs, key=_place)
-        yield from _records(piles)
+        runs: Iterable[_KeyRun] = self._sorted()
+        if self._spilled:
+            sorted_parts = [*map(self._read_back, self._spilled), runs]
+            if self._by_time:
+                runs = merge(*map(_one_by_one, sorted_parts), key=_place_and_time)
+            else:
+                runs = merge(*sorted_parts, key=_place)
+        yield from _records(runs)
         self.close()
 
-    def _run(self, blocks: list[tuple[int, int]]) -> Iterator[_Pile]:
+    def _read_back(self, blocks: list[tuple[int, int]]) -> Iterator[_KeyRun]:
         assert self._file is not None
         for offset, length in blocks:
             self._file.seek(offset)
@@ -123,7 +123,7 @@ class RecordSorter:
 
     def close(self) -> None:
         """Forget everything."""
-        self._piles, self._runs = {}, []
+        self._runs, self._spilled = {}, []
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -169,30 +169,30 @@ class HeldInput:
         return True
 
 
-def _place(pile: _Pile) -> tuple[int, int]:
-    return pile[0]
+def _place(run: _KeyRun) -> tuple[int, int]:
+    return run[0]
 
 
 def _time(entry: _Entry) -> int:
     return MIN_TIMESTAMP if entry[0] is None else entry[0]
 
 
-def _place_and_time(pile: _Pile) -> tuple[tuple[int, int], int]:
-    """Of a pile that holds one record."""
-    return pile[0], _time(pile[2][0])
+def _place_and_time(run: _KeyRun) -> tuple[tuple[int, int], int]:
+    """Of a run that holds one record."""
+    return run[0], _time(run[2][0])
 
 
-def _one_by_one(piles: Iterable[_Pile]) -> Iterator[_Pile]:
-    for place, key, entries in piles:
+def _one_by_one(runs: Iterable[_KeyRun]) -> Iterator[_KeyRun]:
+    for place, key, entries in runs:
         for entry in entries:
             yield place, key, [entry]
 
 
-def _blocks_of(piles: Iterable[_Pile], most: int) -> Iterator[list[_Pile]]:
-    """Neighbours with no more than so many records together; a large pile is cut."""
-    block: list[_Pile] = []
+def _blocks_of(runs: Iterable[_KeyRun], most: int) -> Iterator[list[_KeyRun]]:
+    """Neighbours with no more than so many records together; a large run is cut."""
+    block: list[_KeyRun] = []
     room = most
-    for place, key, entries in piles:
+    for place, key, entries in runs:
         first = 0
         while first < len(entries):
             part = entries[first : first + room]
@@ -206,9 +206,9 @@ def _blocks_of(piles: Iterable[_Pile], most: int) -> Iterator[list[_Pile]]:
         yield block
 
 
-def _records(piles: Iterable[_Pile]) -> Iterator[SortedRecords]:
+def _records(runs: Iterable[_KeyRun]) -> Iterator[SortedRecords]:
     made = SortedRecords(-1, [], [], [])
-    for _, key, entries in piles:
+    for _, key, entries in runs:
         for stamp, index, value in entries:
             if index != made.input or len(made.values) >= _BLOCK:
                 if made.values:

@@ -17,10 +17,10 @@ from penstock.runtime.chunk import DRIVER, METRICS, NOTICE, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext, split_context
 from penstock.runtime.failures import NO_RECORD, user_failure
-from penstock.runtime.live import run_to_end
 from penstock.runtime.operators.base import Operator, Timestamps
 from penstock.runtime.operators.coercion import source_coercion
 from penstock.runtime.operators.factory import build_operator
+from penstock.runtime.source_function_runner import run_to_end
 
 __all__ = ["SourceTask", "read_split"]
 
@@ -140,7 +140,7 @@ def _batches(
 ) -> Iterator[ReadBatch]:
     if isinstance(vertex.source, FunctionSource):
         return run_to_end(plan, vertex, split, clock)
-    return vertex.source.read(split, vertex.parallelism, start, end)
+    return vertex.source.read(split, vertex.split_count, start, end)
 
 
 def _feed(head: Operator, batch: ReadBatch) -> None:

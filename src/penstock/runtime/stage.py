@@ -123,7 +123,7 @@ def control_row(partition: int, level: int, info: BatchInfo) -> ChunkRow:
 
 def control_rows(plan: JobPlan, info: BatchInfo) -> Iterator[ChunkRow]:
     """The rows that start a batch everywhere."""
-    for level in range(1, plan.stages + 1):
+    for level in range(1, plan.stage_count + 1):
         for partition in range(plan.partitions):
             yield control_row(partition, level, info)
 

@@ -14,7 +14,7 @@ from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.chain import OperatorChain
 from penstock.runtime.chunk import IDLE, BatchInfo, ChunkRow, channel_id, decode_payload, edge_of
 from penstock.runtime.codec import dumps
-from penstock.runtime.context import Lane, LiveRuntimeContext, TaskContext
+from penstock.runtime.context import LiveRuntimeContext, TaskContext, WatermarkChannel
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.heavy_keys import HeavyKeys
 from penstock.runtime.operator_state import FunctionState, Place, RunStart
@@ -59,7 +59,7 @@ class VertexTask:
         self._input = _InputChannels(plan, vertex, subtask)
         # checkpointed
         self._run_id, self.nonce, self._restored = saved.run_id, saved.nonce, saved.restored
-        self._valve = Valve(self._input.lane_of)
+        self._valve = Valve(self._input.watermark_channel_of)
         if saved.valve is not None:
             self._valve.restore(saved.valve)
         self._backend = _keyed_backend(plan, vertex, store, saved)
@@ -94,7 +94,7 @@ class VertexTask:
             self._backend,
             attempt_number=start.attempt if start is not None else 0,
             head_uid=vertex.uid,
-            lanes=self._input.lanes,
+            watermark_channels=self._input.watermark_channels,
             timeless=plan.timeless,
         )
 
@@ -147,7 +147,7 @@ class VertexTask:
         if self._restored:
             self._restored = False
             self._resume()
-        if self._valve.closed_unheard():
+        if self._valve.closed_without_input():
             self._head.watermark(MAX_WATERMARK)
         self.tick()
 
@@ -185,7 +185,7 @@ class VertexTask:
         edge = edge_of(row.channel)
         enter = self._entries[edge]
         self.records_in += len(values)
-        self.context.lane = self._input.lane_of[row.channel]
+        self.context.watermark_channel = self._input.watermark_channel_of[row.channel]
         if self._heavy is not None and keys is not None:
             self._heavy.count(keys)
         if self._batch is not None:
@@ -234,9 +234,9 @@ class VertexTask:
     def _mark(self, channel: int, mark: int, keys: list[Any] | None, place: int) -> None:
         """Take a mark that came in on a channel, and tell the chain what follows from it."""
         moves = self._valve.take(channel, mark)
-        lane = self._input.lane_of[channel]
-        if mark == MAX_WATERMARK and all(map(self._valve.has_ended, self._input.channels_of(lane))):
-            self._head.lane_ended(lane)
+        whole = self._input.watermark_channel_of[channel]
+        if mark == MAX_WATERMARK and all(map(self._valve.has_ended, self._input.channels_of(whole))):
+            self._head.watermark_channel_ended(whole)
         for move in moves:
             if move > MAX_WATERMARK:
                 self._head.status(move == IDLE)
@@ -320,24 +320,27 @@ class VertexTask:
 
 
 class _InputChannels:
-    """The channels that end at a subtask. `lane_of`: the lane of each; one of its own if it brings one source split."""
+    """The channels that end at a subtask.
+
+    `watermark_channel_of` has the watermark channel of each: one of its own if it brings one source split alone.
+    """
 
     def __init__(self, plan: JobPlan, vertex: Vertex, subtask: int) -> None:
         splits = {e.edge_id for v in plan.sources for e in v.out_edges if isinstance(e.exchange, Forward)}
-        self.lane_of: dict[int, Lane] = {
+        self.watermark_channel_of: dict[int, WatermarkChannel] = {
             channel_id(e.edge_id, s): (number, s) if e.edge_id in splits else None
             for number, e in enumerate(vertex.in_edges)
             for s in _senders(e, vertex, subtask)
         }
 
     @property
-    def lanes(self) -> tuple[Lane, ...]:
-        """All lanes, each once."""
-        return tuple(dict.fromkeys(self.lane_of.values()))
+    def watermark_channels(self) -> tuple[WatermarkChannel, ...]:
+        """All watermark channels, each once."""
+        return tuple(dict.fromkeys(self.watermark_channel_of.values()))
 
-    def channels_of(self, lane: Lane) -> list[int]:
-        """The channels of a lane."""
-        return [channel for channel, other in self.lane_of.items() if other == lane]
+    def channels_of(self, watermark_channel: WatermarkChannel) -> list[int]:
+        """The channels that make up a watermark channel."""
+        return [channel for channel, other in self.watermark_channel_of.items() if other == watermark_channel]
 
 
 def _senders(edge: InEdge, vertex: Vertex, subtask: int) -> range:

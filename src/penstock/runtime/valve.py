@@ -77,11 +77,11 @@ class Valve(Generic[C]):
         """Whether idleness has been announced."""
         return self._all_sleep()
 
-    def closed_unheard(self) -> bool:
+    def closed_without_input(self) -> bool:
         """Whether there is no channel at all, so that nothing will ever come; true once, the clock is +∞ from then on.
 
         >>> valve = Valve([])
-        >>> valve.closed_unheard(), valve.closed_unheard()
+        >>> valve.closed_without_input(), valve.closed_without_input()
         (True, False)
         """
         if self._channels or self.clock == MAX_WATERMARK:

@@ -76,8 +76,8 @@ def contents_of(spec: OperatorSpec) -> str:
 def _source(vertex: Vertex) -> SourceNote:
     source = vertex.source
     starts = (
-        source.initial(s, vertex.parallelism) if source.positionable else Position(None)
-        for s in range(vertex.parallelism)
+        source.initial(s, vertex.split_count) if source.positionable else Position(None)
+        for s in range(vertex.split_count)
     )
     return SourceNote(vertex.uid, vertex.operators[0].name, type(source).__name__, tuple(starts))
 

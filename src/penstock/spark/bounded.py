@@ -124,7 +124,9 @@ class BoundedJob(JobClient):
         """While the one batch runs only its Spark tasks are known: (done, all)."""
         if self._status is not JobStatus.RUNNING:
             return {"subtasks": self._book.subtasks()}
-        tasks = sum(v.parallelism for v in own_vertices(self._plan)) + 1 + self._plan.stages * self._plan.partitions
+        tasks = (
+            sum(v.parallelism for v in own_vertices(self._plan)) + 1 + self._plan.stage_count * self._plan.partitions
+        )
         return {"subtasks": [], "tasks": (min(tasks, tasks_done(self._spark, self._id)), tasks)}
 
     def results(self, name: str) -> Iterator[Any]:
@@ -134,11 +136,11 @@ class BoundedJob(JobClient):
 
 def line(spark: SparkSession, plan: JobPlan, bundle: Bundle, info: BatchInfo) -> DataFrame:
     """The line of stages as a batch DataFrame."""
-    splits = [(v.vertex_id, s) for v in own_vertices(plan) for s in range(v.parallelism)]
+    splits = [(v.vertex_id, s) for v in own_vertices(plan) for s in range(v.split_count)]
     tasks = len(splits) + 1
     frame = spark.range(0, tasks, 1, tasks).mapInArrow(_reader(bundle, splits, info), SCHEMA)
     frame = union_frames(frame, plan, bundle, info)
-    for level in range(1, plan.stages + 1):
+    for level in range(1, plan.stage_count + 1):
         shuffled = frame.repartition(plan.partitions, "label").sortWithinPartitions("label", "seq", "channel")
         frame = shuffled.mapInArrow(_stage(bundle, level), SCHEMA)
     return frame
@@ -160,7 +162,7 @@ def _reader(bundle: Bundle, splits: list[tuple[int, int]], info: BatchInfo) -> A
 
 def _split(plan: JobPlan, place: tuple[int, int], info: BatchInfo) -> Iterator[ChunkRow]:
     vertex, split = plan.vertex(place[0]), place[1]
-    start = vertex.source.initial(split, vertex.parallelism)
+    start = vertex.source.initial(split, vertex.split_count)
     return read_split(plan, vertex, split, Position(start.at), None, SystemClock(), info)
 
 

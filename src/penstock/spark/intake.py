@@ -27,7 +27,7 @@ from penstock.core.source_function import FunctionSource
 from penstock.core.whole_files import write_whole
 from penstock.runtime.chunk import DRIVER, FINISHED, LOST, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps, loads
-from penstock.runtime.live import LiveSplits
+from penstock.runtime.source_function_runner import SourceFunctionRunners
 from penstock.runtime.source_task import read_split
 from penstock.runtime.stage import control_rows
 from penstock.savepoint.folder import Savepoint
@@ -131,7 +131,7 @@ class IntakeReader(DataSourceStreamReader):
         self._base: dict[str, dict[str, Any]] | None = None
         self._announced = False
         self._retry_ms: dict[int, int] = {}
-        self._live: LiveSplits | None = None
+        self._live: SourceFunctionRunners | None = None
 
     # -- planning, on the driver ------------------------------------------------------------------
 
@@ -214,11 +214,11 @@ class IntakeReader(DataSourceStreamReader):
         """Where this run of the job began to read a source."""
         return (self._base or {}).get(vertex.uid) or _positions(vertex, known)
 
-    def _running(self) -> LiveSplits:
+    def _running(self) -> SourceFunctionRunners:
         """The functions that run by themselves in this process; they are cancelled when Spark ends it."""
         if self._live is None:
             plan = self._options.bundle.load()
-            self._live = LiveSplits(plan, self._clock, self._keeper(plan))
+            self._live = SourceFunctionRunners(plan, self._clock, self._keeper(plan))
             _when_terminated(self.stop)
         return self._live
 
@@ -334,7 +334,7 @@ def _when_terminated(stop: Callable[[], None]) -> None:
 def _beginning(vertex: Vertex, part: _Part) -> Position:
     """Where a split is read from in a job's first batch; it has not ended there, so that its end is announced."""
     source = vertex.source
-    return Position(part.end.at if source.moving_start else source.initial(part.split, vertex.parallelism).at)
+    return Position(part.end.at if source.moving_start else source.initial(part.split, vertex.split_count).at)
 
 
 def _positions(vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -342,5 +342,5 @@ def _positions(vertex: Vertex, known: dict[str, Any]) -> dict[str, dict[str, Any
     saved = known.get(vertex.uid, {})
     source = vertex.source
     return {
-        str(s): saved.get(str(s)) or source.initial(s, vertex.parallelism).to_json() for s in range(vertex.parallelism)
+        str(s): saved.get(str(s)) or source.initial(s, vertex.split_count).to_json() for s in range(vertex.parallelism)
     }

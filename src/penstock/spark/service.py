@@ -88,4 +88,4 @@ class Service:
         first = plan.settings.first_batch
         moment = Moment(first + batch, self._clock.now_ms(), positions, drained=request.drain)
         notes = notes_of(plan)
-        return savepoint_of(self._spark, self._checkpoint, request.path, notes, plan.stages, batch, moment).path
+        return savepoint_of(self._spark, self._checkpoint, request.path, notes, plan.stage_count, batch, moment).path

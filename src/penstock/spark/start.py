@@ -49,7 +49,7 @@ def find_start(
         if _differs(found, resumed):
             start = _Upgrade(spark, checkpoint, current, found).to(plan, allow_unclaimed)
         else:
-            check_logs(current, plan.stages, plan.partitions)
+            check_logs(current, plan.stage_count, plan.partitions)
             _check_identity(checkpoint, current, found, resumed)
             start = Start(current, resumed, _unfinished(current, found))
     start.checkpoint.own()
@@ -123,7 +123,7 @@ def _described(plan: JobPlan, savepoint: Savepoint | None, origin: str | None) -
             "first_batch": plan.settings.first_batch,
             "savepoint": savepoint.path if savepoint is not None else None,
             "origin": origin,
-            "splits": {v.uid: v.parallelism for v in plan.sources},
+            "splits": {v.uid: v.split_count for v in plan.sources},
         },
         "notes": notes_of(plan).to_json(),
     }
@@ -135,7 +135,7 @@ def _shape(plan: JobPlan) -> dict[str, Any]:
         "format": _FORMAT,
         "partitions": plan.partitions,
         "max_parallelism": plan.max_parallelism,
-        "stages": plan.stages,
+        "stages": plan.stage_count,
         "operators": {op.uid: [v.level, v.parallelism, v.first_partition] for v in plan.vertices for op in v.operators},
         "edges": [[e.edge_id, v.uid, plan.vertex(e.target).uid] for v in plan.vertices for e in v.out_edges],
     }

@@ -205,7 +205,7 @@ class StreamingJob(JobClient):
         if not any(checkpointed_function(op.spec) for v in plan.vertices for op in v.operators):
             return {}
         if commits:
-            return committed_union_lists(self._spark, self._checkpoint, plan.stages, commits[-1])
+            return committed_union_lists(self._spark, self._checkpoint, plan.stage_count, commits[-1])
         return self._savepoint.union_lists() if self._savepoint is not None else {}
 
     def _start(self, start: RunStart) -> StreamingQuery:
@@ -224,7 +224,7 @@ class StreamingJob(JobClient):
         intake: DataFrame = self._spark.readStream.format(source.name()).load()
         frame = union_stream_frames(intake, self._plan, self._bundle, run_id)
         self._spark.conf.set("spark.sql.shuffle.partitions", str(self._plan.partitions))
-        for level in range(1, self._plan.stages + 1):
+        for level in range(1, self._plan.stage_count + 1):
             frame = frame.groupBy("label").transformWithStateInPandas(
                 StageProcessor(self._bundle, level, start), SCHEMA, "append", "none"
             )

@@ -14,10 +14,10 @@ from penstock.core.source import Position, SourceClock
 from penstock.runtime.batch_output import BatchOutput
 from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
 from penstock.runtime.commit_coordinator import CommitCoordinator
-from penstock.runtime.live import LiveSplits
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.metrics_aggregator import MetricsAggregator
 from penstock.runtime.operator_state import RunStart, gather_union
+from penstock.runtime.source_function_runner import SourceFunctionRunners
 from penstock.runtime.source_task import read_split
 from penstock.runtime.stage import StageTask, control_rows, sorted_rows
 from penstock.runtime.state.store import MemoryStore
@@ -58,7 +58,7 @@ class LocalJob:
         self._printer = printer
         self._stores = {key: MemoryStore() for key in self._places()}
         self._positions = {
-            (v.vertex_id, s): self._initial(v, s) for v in self.plan.sources for s in range(v.parallelism)
+            (v.vertex_id, s): self._initial(v, s) for v in self.plan.sources for s in range(v.split_count)
         }
         self._started: set[tuple[int, int]] = set()
         self._undrained: dict[tuple[int, int], Position] | None = None
@@ -66,7 +66,7 @@ class LocalJob:
 
     def _initial(self, vertex: Vertex, split: int) -> Position:
         note = self._origin.metadata.source(vertex.uid) if self._origin is not None else None
-        return note.splits[split] if note is not None else vertex.source.initial(split, vertex.parallelism)
+        return note.splits[split] if note is not None else vertex.source.initial(split, vertex.split_count)
 
     @property
     def _restoring(self) -> Savepoint | None:
@@ -84,14 +84,14 @@ class LocalJob:
             else gather_union(item for store in self._stores.values() for item in store.blobs.items())
         )
         start = RunStart(self._run_id, union, self.restarts)
-        self._live = LiveSplits(self.plan, self.clock)
+        self._live = SourceFunctionRunners(self.plan, self.clock)
         self._tasks = {key: StageTask(self.plan, *key, self.clock, start) for key in self._places()}
         self.ledger = CommitCoordinator(
             self.plan, lambda n, vs: self.results.setdefault(n, []).extend(vs), self._printer, self.book
         )
 
     def _places(self) -> list[tuple[int, int]]:
-        return [(level, p) for level in range(1, self.plan.stages + 1) for p in range(self.plan.partitions)]
+        return [(level, p) for level in range(1, self.plan.stage_count + 1) for p in range(self.plan.partitions)]
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ class LocalJob:
         now = SourceClock(self.clock.now_ms(), self._started_ms)
         ends = {}
         for vertex in self.plan.sources:
-            for split in range(vertex.parallelism):
+            for split in range(vertex.split_count):
                 key = (vertex.vertex_id, split)
                 start = self._positions[key]
                 ends[key] = (
@@ -195,13 +195,13 @@ class LocalJob:
         rows += control_rows(self.plan, info)
         if self._restoring is not None:
             rows += restore_rows(self.plan, self._restoring)
-        for level in range(1, self.plan.stages + 1):
+        for level in range(1, self.plan.stage_count + 1):
             rows = list(self._stage(level, rows))
         return [r for r in rows if r.target == DRIVER]
 
     def _read(self, ends: dict[tuple[int, int], Position], info: BatchInfo) -> Iterator[ChunkRow]:
         for vertex in self.plan.sources:
-            for split in range(vertex.parallelism):
+            for split in range(vertex.split_count):
                 key = (vertex.vertex_id, split)
                 start = self._positions[key]
                 first = key not in self._started

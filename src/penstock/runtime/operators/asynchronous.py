@@ -75,8 +75,8 @@ class AsyncOperator(Emitter):
         """Results with the index of their record, in the order in which the calls ended."""
         ended: list[tuple[int, Any]] = []
         todo = iter(enumerate(values))
-        lanes = min(self._spec.capacity, len(values))
-        tasks = [asyncio.ensure_future(self._lane(todo, ended)) for _ in range(lanes)]
+        workers = min(self._spec.capacity, len(values))
+        tasks = [asyncio.ensure_future(self._work(todo, ended)) for _ in range(workers)]
         try:
             await asyncio.gather(*tasks)
         except BaseException:
@@ -86,7 +86,7 @@ class AsyncOperator(Emitter):
             raise
         return ended
 
-    async def _lane(self, todo: Iterator[tuple[int, Any]], ended: list[tuple[int, Any]]) -> None:
+    async def _work(self, todo: Iterator[tuple[int, Any]], ended: list[tuple[int, Any]]) -> None:
         for index, value in todo:
             try:
                 ended.append((index, await self._one(value)))

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from penstock.core.job import ChainedOperator
 from penstock.runtime.codec import detach
-from penstock.runtime.context import Lane, TaskContext
+from penstock.runtime.context import TaskContext, WatermarkChannel
 from penstock.runtime.poison import boundary_of
 from penstock.runtime.state.page import NO_TIMER
 
@@ -134,8 +134,8 @@ class Operator:
         for side in self.sides.values():
             side.status(idle)
 
-    def lane_ended(self, lane: Lane) -> None:
-        """Called on the head of a chain when all channels of a lane have ended."""
+    def watermark_channel_ended(self, channel: WatermarkChannel) -> None:
+        """Called on the head of a chain when all input channels of a watermark channel have ended."""
 
     def next_processing_ms(self) -> int:
         """When the operator wants to be called even if nothing comes (processing time); NO_TIMER if never."""

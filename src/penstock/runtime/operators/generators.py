@@ -1,4 +1,4 @@
-"""Watermark generators at work: each watches one lane, a source split or what is left of a subtask's input (T3, T7)."""
+"""Live watermark generators: each watches one watermark channel, that is a source split or the rest of the input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penstock.core.watermark import (
     WatermarkOutput,
 )
 from penstock.runtime.chunk import ACTIVE, IDLE, Mark
-from penstock.runtime.context import Lane, TaskContext
+from penstock.runtime.context import TaskContext, WatermarkChannel
 from penstock.runtime.failures import NO_RECORD, describe, user_failure
 from penstock.runtime.operators.base import Timestamps
 
@@ -46,14 +46,14 @@ class Generator(Protocol):
 def make_generator(
     generator: BoundedOutOfOrderness | NoWatermarks | CustomGenerator,
     task: TaskContext,
-    lane: Lane,
+    channel: WatermarkChannel,
     operator: str,
     uid: str,
 ) -> Generator:
-    """The live generator of one lane."""
+    """The live generator of one channel."""
     if isinstance(generator, CustomGenerator):
         context = WatermarkGeneratorSupplier.Context(
-            task.task_name, task.subtask, task.parallelism, None if lane is None else lane[1]
+            task.task_name, task.subtask, task.parallelism, None if channel is None else channel[1]
         )
         return _Custom(generator.make, context, operator, uid)
     return _Bounded(generator.delay_ms) if isinstance(generator, BoundedOutOfOrderness) else _Silent()

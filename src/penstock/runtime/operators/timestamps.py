@@ -11,7 +11,7 @@ from penstock.core.specs import TimestampsSpec
 from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP, MIN_WATERMARK
 from penstock.core.watermark import BoundedOutOfOrderness, IngestionTime, TimestampAssigner
 from penstock.runtime.chunk import ACTIVE, IDLE, Mark
-from penstock.runtime.context import Lane, TaskContext
+from penstock.runtime.context import TaskContext, WatermarkChannel
 from penstock.runtime.failures import describe, last_taken, user_failure
 from penstock.runtime.operators.base import Operator, Timestamps
 from penstock.runtime.operators.generators import Generator, make_generator
@@ -22,15 +22,15 @@ from penstock.runtime.valve import Valve
 __all__ = ["TimestampsOperator"]
 
 
-class _Watch:
-    """A lane's generator, how many records it has seen since its last periodic call, and when one came last."""
+class _ChannelGenerator:
+    """A channel's generator, how many records it has seen since its last periodic call, and when one came last."""
 
-    __slots__ = ("active_ms", "dozing", "generator", "since", "timed_out")
+    __slots__ = ("active_ms", "falls_idle", "generator", "since", "timed_out")
 
     def __init__(self, generator: Generator) -> None:
         # not checkpointed
         self.since = 0
-        self.dozing = False
+        self.falls_idle = False
         # checkpointed
         self.generator = generator
         self.active_ms: int | None = None
@@ -46,10 +46,11 @@ class _Watch:
 
 
 class TimestampsOperator(Operator):
-    """One generator for each lane, combined by minimum like the channels of a subtask.
+    """Has one generator for each watermark channel; their watermarks are combined by minimum, as those of a subtask.
 
-    Beside a source it has one lane and starts anew each batch: batches of the generators that may stand there combine
-    by maximum. Watermarks and idleness from before are replaced by its own; only the end of the input passes.
+    Beside a source there is one channel, and the operator starts anew with each batch: only generators whose batches
+    combine by maximum may run there. Watermarks and idleness that come in are replaced by the operator's own; only the
+    end of the input passes.
     """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
@@ -63,11 +64,11 @@ class TimestampsOperator(Operator):
         settings = task.settings
         self._step = 1 if settings.per_record_watermarks else settings.watermark_records
         self._periodic = settings.periodic_watermarks or settings.per_record_watermarks
-        self._lanes = task.lanes if desc.uid == task.head_uid else (None,)
+        self._channels = task.watermark_channels if desc.uid == task.head_uid else (None,)
         # checkpointed
-        self._valve: Valve[Lane] = Valve(self._lanes)
-        self._watches: dict[Lane, _Watch] = {}
-        self._saved: dict[Lane, Any] = {}
+        self._valve: Valve[WatermarkChannel] = Valve(self._channels)
+        self._generators: dict[WatermarkChannel, _ChannelGenerator] = {}
+        self._saved: dict[WatermarkChannel, Any] = {}
 
     # -- state ------------------------------------------------------------------------------------
 
@@ -76,11 +77,11 @@ class TimestampsOperator(Operator):
         self._valve.restore(valve)
 
     def open(self) -> None:
-        for lane in self._lanes:
-            made = make_generator(self._strategy.generator, self.task, lane, self.desc.name, self.desc.uid)
-            watch = self._watches[lane] = _Watch(made)
-            if lane in self._saved:
-                watch.restore(self._saved[lane])
+        for channel in self._channels:
+            made = make_generator(self._strategy.generator, self.task, channel, self.desc.name, self.desc.uid)
+            state = self._generators[channel] = _ChannelGenerator(made)
+            if channel in self._saved:
+                state.restore(self._saved[channel])
         self._saved = {}
 
     @property
@@ -88,17 +89,17 @@ class TimestampsOperator(Operator):
         return self._valve.clock
 
     def snapshot(self) -> Any:
-        watches = {lane: watch.snapshot() for lane, watch in self._watches.items()}
-        blank = self._valve.clock == MIN_WATERMARK and all(w == (None, None, False) for w in watches.values())
-        return None if blank else (self._valve.snapshot(), watches)
+        generators = {channel: state.snapshot() for channel, state in self._generators.items()}
+        blank = self._valve.clock == MIN_WATERMARK and all(w == (None, None, False) for w in generators.values())
+        return None if blank else (self._valve.snapshot(), generators)
 
     # -- records ----------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        for watch in self._watches.values():
-            watch.since = 0
-            if watch.active_ms is None and self._idle_ms is not None:
-                watch.active_ms = self.task.batch.processing_time_ms
+        for state in self._generators.values():
+            state.since = 0
+            if state.active_ms is None and self._idle_ms is not None:
+                state.active_ms = self.task.batch.processing_time_ms
 
     def resume(self) -> None:
         for move in self._valve.settle():
@@ -115,9 +116,9 @@ class TimestampsOperator(Operator):
             if self.poison is None:
                 raise
             values, stamped = self._sift(self.poison, values, timestamps)
-        lane = self.task.lane if len(self._lanes) > 1 else self._lanes[0]
+        channel = self.task.watermark_channel if len(self._channels) > 1 else self._channels[0]
         position = 0
-        for place, move in self._moves(lane, values, stamped):
+        for place, move in self._moves(channel, values, stamped):
             if place > position:
                 self._emit(values, stamped, position, place)
                 position = place
@@ -130,26 +131,26 @@ class TimestampsOperator(Operator):
         elif stop > start:
             self.out.emit(values[start:stop], stamped[start:stop] if stamped is not None else None)
 
-    def _moves(self, lane: Lane, values: list[Any], stamped: Timestamps) -> list[Mark]:
+    def _moves(self, channel: WatermarkChannel, values: list[Any], stamped: Timestamps) -> list[Mark]:
         """What these records make of the combined clock, each move with its place among them."""
-        take = self._heed
-        return [(place, move) for place, mark in self._marks(lane, values, stamped) for move in take(lane, mark)]
+        take = self._moves_after
+        return [(place, move) for place, mark in self._marks(channel, values, stamped) for move in take(channel, mark)]
 
-    def _marks(self, lane: Lane, values: list[Any], stamped: Timestamps) -> Iterator[Mark]:
-        """The marks of one lane: it wakes with the first record, its generator speaks in between and periodically."""
-        watch, generator = self._watches[lane], self._watches[lane].generator
+    def _marks(self, channel: WatermarkChannel, values: list[Any], stamped: Timestamps) -> Iterator[Mark]:
+        """The marks of one channel: ACTIVE before its first record if it was idle, then what its generator emits."""
+        state, generator = self._generators[channel], self._generators[channel].generator
         if self._idle_ms is not None:
-            watch.active_ms = self.task.batch.processing_time_ms
-            if watch.timed_out:
-                watch.timed_out = False
+            state.active_ms = self.task.batch.processing_time_ms
+            if state.timed_out:
+                state.timed_out = False
                 yield 0, ACTIVE
         start = 0
         while start < len(values):
-            stop = min(len(values), start + self._step - watch.since) if self._periodic else len(values)
+            stop = min(len(values), start + self._step - state.since) if self._periodic else len(values)
             yield from generator.see(values, stamped, start, stop)
-            watch.since += stop - start
-            if self._periodic and watch.since >= self._step:
-                watch.since = 0
+            state.since += stop - start
+            if self._periodic and state.since >= self._step:
+                state.since = 0
                 yield from ((stop, mark) for mark in generator.periodic())
             start = stop
 
@@ -157,60 +158,60 @@ class TimestampsOperator(Operator):
 
     def end(self) -> None:
         now_ms = self.task.batch.processing_time_ms
-        for lane, watch in self._watches.items():
-            watch.since = 0
-            if self._idle_due_ms(lane, watch) <= now_ms:
-                watch.timed_out = watch.dozing = True
-            elif self._periodic and not watch.timed_out and not self._valve.has_ended(lane):
-                self._take(lane, watch.generator.periodic())
-        self._fall_asleep()
+        for channel, state in self._generators.items():
+            state.since = 0
+            if self._idle_due_ms(channel, state) <= now_ms:
+                state.timed_out = state.falls_idle = True
+            elif self._periodic and not state.timed_out and not self._valve.has_ended(channel):
+                self._take(channel, state.generator.periodic())
+        self._fall_idle()
 
-    def _fall_asleep(self) -> None:
-        for lane, watch in self._watches.items():
-            if watch.dozing:
-                watch.dozing = False
-                for move in self._valve.take(lane, IDLE):
+    def _fall_idle(self) -> None:
+        for channel, state in self._generators.items():
+            if state.falls_idle:
+                state.falls_idle = False
+                for move in self._valve.take(channel, IDLE):
                     self._forward(move)
 
-    def _idle_due_ms(self, lane: Lane, watch: _Watch) -> int:
-        """When a lane that stays silent becomes idle; NO_TIMER if it is idle already, or has ended."""
-        if self._idle_ms is None or watch.active_ms is None or watch.dozing:
+    def _idle_due_ms(self, channel: WatermarkChannel, state: _ChannelGenerator) -> int:
+        """When a channel that stays silent becomes idle; NO_TIMER if it is idle already, or has ended."""
+        if self._idle_ms is None or state.active_ms is None or state.falls_idle:
             return NO_TIMER
-        silent = self._valve.is_idle(lane) or self._valve.has_ended(lane)
-        return NO_TIMER if silent else watch.active_ms + self._idle_ms
+        silent = self._valve.is_idle(channel) or self._valve.has_ended(channel)
+        return NO_TIMER if silent else state.active_ms + self._idle_ms
 
     def next_processing_ms(self) -> int:
-        return min((self._idle_due_ms(lane, watch) for lane, watch in self._watches.items()), default=NO_TIMER)
+        return min((self._idle_due_ms(channel, state) for channel, state in self._generators.items()), default=NO_TIMER)
 
-    def lane_ended(self, lane: Lane) -> None:
-        if not self._valve.has_ended(lane):
-            watch = self._watches[lane]
-            if self._periodic and not watch.timed_out:
-                self._take(lane, watch.generator.periodic())
-            self._take(lane, (MAX_WATERMARK,))
+    def watermark_channel_ended(self, channel: WatermarkChannel) -> None:
+        if not self._valve.has_ended(channel):
+            state = self._generators[channel]
+            if self._periodic and not state.timed_out:
+                self._take(channel, state.generator.periodic())
+            self._take(channel, (MAX_WATERMARK,))
 
     def watermark(self, timestamp: int) -> None:
         """Watermarks from before are replaced by ours (T8); only the end of the input passes."""
         if timestamp != MAX_WATERMARK:
             return
-        if self._valve.closed_unheard():
+        if self._valve.closed_without_input():
             self._forward(MAX_WATERMARK)
-        for lane in self._lanes:
-            self.lane_ended(lane)
+        for channel in self._channels:
+            self.watermark_channel_ended(channel)
 
     def status(self, idle: bool) -> None:
         """Idleness from before is replaced by ours."""
 
-    def _take(self, lane: Lane, marks: Iterable[int]) -> None:
+    def _take(self, channel: WatermarkChannel, marks: Iterable[int]) -> None:
         for mark in marks:
-            for move in self._heed(lane, mark):
+            for move in self._moves_after(channel, mark):
                 self._forward(move)
 
-    def _heed(self, lane: Lane, mark: int) -> tuple[int, ...]:
-        """What goes out because of a mark. A lane falls asleep when the batch ends, if it has not woken by then."""
-        watch = self._watches[lane]
-        watch.dozing = mark == IDLE
-        return () if watch.dozing else self._valve.take(lane, mark)
+    def _moves_after(self, channel: WatermarkChannel, mark: int) -> tuple[int, ...]:
+        """What goes out because of a mark. A channel falls asleep when the batch ends, if it has not woken by then."""
+        state = self._generators[channel]
+        state.falls_idle = mark == IDLE
+        return () if state.falls_idle else self._valve.take(channel, mark)
 
     def _forward(self, move: int) -> None:
         if move > MAX_WATERMARK:

@@ -52,7 +52,7 @@ class Live:
 
 
 class Table:
-    """Accumulators of the current key by namespace, in the layout of `Folded`: key → {namespace: (accumulator,)}."""
+    """The accumulators of a key, laid out as in `AccumulatorContents`: {namespace: (accumulator,)}."""
 
     def __init__(self, slot: int) -> None:
         self.slot = slot

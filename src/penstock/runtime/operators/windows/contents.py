@@ -10,7 +10,7 @@ from penstock.core.functions import AggregateFunction, Function, ReduceFunction,
 from penstock.runtime.state.handles import PagedListState, PagedValueState
 from penstock.runtime.state.namespaced import NamespaceSpace
 
-__all__ = ["CONTENTS", "Combiner", "Folded", "Kept"]
+__all__ = ["CONTENTS", "AccumulatorContents", "Combiner", "RecordContents"]
 
 
 CONTENTS = "value:_contents@"
@@ -54,7 +54,7 @@ class Combiner:
         return accumulator if self.result is None else self.result(accumulator)
 
 
-class Folded:
+class AccumulatorContents:
     """One accumulator per window. It is kept in a tuple of one, so that None can be an accumulator."""
 
     def __init__(self, space: NamespaceSpace, combiner: Combiner) -> None:
@@ -96,7 +96,7 @@ class Folded:
         self._state.clear()
 
 
-class Kept:
+class RecordContents:
     """The records of each window, in segments where they are many; with an evictor also their timestamps."""
 
     def __init__(

@@ -19,7 +19,7 @@ from penstock.runtime.failures import describe, not_iterable, user_failure
 from penstock.runtime.list_keys import shown as shown_key
 from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.process import KeyedOperator
-from penstock.runtime.operators.windows.contents import Combiner, Folded, Kept
+from penstock.runtime.operators.windows.contents import AccumulatorContents, Combiner, RecordContents
 from penstock.runtime.operators.windows.contexts import FunctionContext, WindowContext
 from penstock.runtime.operators.windows.merging import IdentitySet, MergingSet, pack, unpack
 from penstock.runtime.state.backend import EVENT, PROCESSING
@@ -63,11 +63,11 @@ class WindowOperator(KeyedOperator):
         self._set = (
             MergingSet(spec.assigner, backend) if isinstance(spec.assigner, MergingWindowAssigner) else IdentitySet()
         )
-        self._contents: Folded | Kept
+        self._contents: AccumulatorContents | RecordContents
         if self._combiner is not None and spec.evictor is None:
-            self._contents = Folded(space, self._combiner)
+            self._contents = AccumulatorContents(space, self._combiner)
         else:
-            self._contents = Kept(space, self._combiner, spec.evictor, self._context)
+            self._contents = RecordContents(space, self._combiner, spec.evictor, self._context)
 
     def open(self) -> None:
         if self._combiner is not None:

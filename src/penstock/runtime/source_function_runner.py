@@ -18,11 +18,11 @@ from penstock.core.specs import SourceSpec
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.context import LiveRuntimeContext, split_context
 from penstock.runtime.failures import NO_RECORD, user_failure
-from penstock.runtime.live_buffer import Held, LiveBuffer, SourceCanceledError
 from penstock.runtime.operators.factory import own_spec
+from penstock.runtime.source_function_buffer import HeldEvents, SourceCanceledError, SourceFunctionBuffer
 from penstock.runtime.source_state import SourceState, events_at, kept_name
 
-__all__ = ["EventKeeper", "LiveSplits", "run_to_end"]
+__all__ = ["EventKeeper", "SourceFunctionRunners", "run_to_end"]
 
 _POLL_MS = 50
 _ALL = 1 << 40
@@ -46,7 +46,7 @@ class EventKeeper(Protocol):
         """The batch is durable."""
 
 
-class LiveSplit:
+class SourceFunctionRunner:
     """One running instance of a source function."""
 
     def __init__(
@@ -65,14 +65,16 @@ class LiveSplit:
         assert isinstance(spec, SourceSpec)
         assert isinstance(spec.source, FunctionSource)
         settings = plan.settings
-        self.buffer = LiveBuffer(settings.source_buffer_records, settings.object_reuse, events_at(start), news)
+        self.buffer = SourceFunctionBuffer(
+            settings.source_buffer_records, settings.object_reuse, events_at(start), news
+        )
         self._function = spec.source.function
         self._split, self._keeper = split, keeper
         task = split_context(plan, vertex, split, clock, lambda row: None)
         self._context = LiveRuntimeContext(task, self.desc, keyed=False)
         self._error: Exception | None = None
         self._state = (
-            SourceState(self._function, self.desc, (split, vertex.parallelism), start, self._context, clock)
+            SourceState(self._function, self.desc, (split, vertex.split_count), start, self._context, clock)
             if isinstance(self._function, CheckpointedFunction)
             else None
         )
@@ -194,7 +196,7 @@ def _warn(text: str) -> None:
     warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
-class LiveSplits:
+class SourceFunctionRunners:
     """The running functions of a job's sources, for whoever plans its batches. Started when first asked for.
 
     Without a `keeper` a function with state is run again for a batch that was planned before.
@@ -203,7 +205,7 @@ class LiveSplits:
     def __init__(self, plan: JobPlan, clock: Clock, keeper: EventKeeper | None = None) -> None:
         self._plan, self._clock, self._keeper = plan, clock, keeper
         self._kept: dict[tuple[int, int], dict[str, int]] = {}
-        self._splits: dict[tuple[int, int], LiveSplit] = {}
+        self._splits: dict[tuple[int, int], SourceFunctionRunner] = {}
         self._news = threading.Event()
 
     def advance(
@@ -212,7 +214,7 @@ class LiveSplits:
         """How far a split of any source may be read now; see `Source.advance`."""
         source = vertex.source
         if not isinstance(source, FunctionSource):
-            return source.advance(split, vertex.parallelism, start, base, limit, now)
+            return source.advance(split, vertex.split_count, start, base, limit, now)
         key = (vertex.vertex_id, split)
         if key not in self._splits:
             self._start(vertex, split, start)
@@ -226,19 +228,21 @@ class LiveSplits:
         if name is not None:
             self._kept.setdefault(key, {})[name] = events_at(end)
 
-    def _start(self, vertex: Vertex, split: int, start: Position, planned: Position | None = None) -> LiveSplit:
-        running = LiveSplit(self._plan, vertex, split, start, self._clock, self._news, planned, self._keeper)
+    def _start(
+        self, vertex: Vertex, split: int, start: Position, planned: Position | None = None
+    ) -> SourceFunctionRunner:
+        running = SourceFunctionRunner(self._plan, vertex, split, start, self._clock, self._news, planned, self._keeper)
         self._splits[vertex.vertex_id, split] = running
         return running
 
     def lag(self, vertex: Vertex, split: int, at: Position, base: Position, now: SourceClock) -> Lag:
         """How far a position of any source is behind; a function's events wait in its buffer."""
         if not isinstance(vertex.source, FunctionSource):
-            return vertex.source.lag(split, vertex.parallelism, at, base, now)
+            return vertex.source.lag(split, vertex.split_count, at, base, now)
         running = self._splits.get((vertex.vertex_id, split))
         return Lag() if running is None else Lag(running.buffer.waiting())
 
-    def held(self, vertex: Vertex, split: int, start: Position, end: Position) -> Held | None:
+    def held(self, vertex: Vertex, split: int, start: Position, end: Position) -> HeldEvents | None:
         """What a function emitted between two positions; None for a source that can be read from a position."""
         if not isinstance(vertex.source, FunctionSource):
             return None
@@ -246,14 +250,14 @@ class LiveSplits:
         first, stop = events_at(start), events_at(end)
         if running is None and vertex.source.replayable:
             if first == stop:
-                return Held([], 0)
+                return HeldEvents([], 0)
             name = kept_name(end)
             if name is not None and self._keeper is not None:
                 self._note_kept((vertex.vertex_id, split), end)
-                return Held(loads(self._keeper.kept(name)), 0)
+                return HeldEvents(loads(self._keeper.kept(name)), 0)
             running = self._start(vertex, split, start, end)
             running.await_replay()
-        return Held([], stop - first) if running is None else running.buffer.between(first, stop)
+        return HeldEvents([], stop - first) if running is None else running.buffer.between(first, stop)
 
     def release(self, vertex_id: int, split: int, upto: Position) -> None:
         """Everything before a position is durable."""
@@ -289,9 +293,9 @@ class LiveSplits:
 
 def run_to_end(plan: JobPlan, vertex: Vertex, split: int, clock: Clock) -> Iterator[MarkedBatch]:
     """Run a function where its records are wanted, until it returns."""
-    live = LiveSplits(plan, clock)
+    live = SourceFunctionRunners(plan, clock)
     now = SourceClock(clock.now_ms(), clock.now_ms())
-    start = vertex.source.initial(split, vertex.parallelism)
+    start = vertex.source.initial(split, vertex.split_count)
     try:
         while not start.ended:
             end = live.advance(vertex, split, start, start, plan.settings.chunk_records, now)

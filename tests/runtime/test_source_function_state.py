@@ -23,7 +23,7 @@ from penstock.datastream import (
     StreamExecutionEnvironment,
 )
 from penstock.datastream.state import ListStateDescriptor
-from penstock.runtime.live import LiveSplits
+from penstock.runtime.source_function_runner import SourceFunctionRunners
 from penstock.testing import LocalJob, collect, local_job
 from tests.effort import examples
 from tests.kill.shuffled import Shuffled
@@ -119,7 +119,7 @@ def planned(source: SourceFunction, split: int = 0) -> tuple[Any, Position, Posi
     """A vertex, and two positions through JSON between which a function that is gone has emitted something."""
     job = job_of(source)
     vertex = job.plan.sources[0]
-    lost = LiveSplits(job.plan, SystemClock())
+    lost = SourceFunctionRunners(job.plan, SystemClock())
     start = vertex.source.initial(split, 1)
     for _ in range(3):  # the batch in question is not the first one
         end = start
@@ -135,7 +135,7 @@ def test_a_batch_planned_before_is_emitted_again(locked: bool) -> None:
     """F1: the same records for it, and then those that follow; none twice."""
     plan, start, end = planned(Counting(10_000, locked))
     vertex = plan.sources[0]
-    again = LiveSplits(plan, SystemClock())
+    again = SourceFunctionRunners(plan, SystemClock())
     held = again.held(vertex, 0, start, end)
     assert held is not None
     assert held.lost == 0
@@ -156,7 +156,7 @@ def test_state_that_does_not_say_where_the_function_reads_is_refused() -> None:
     """P9, F8: never silently different."""
     plan, start, end = planned(Forgetful(50))
     with pytest.raises(SourceError, match=r"Source 'Source: Custom Source' .*is not what it was at the end .*lock"):
-        LiveSplits(plan, SystemClock()).held(plan.sources[0], 0, start, end)
+        SourceFunctionRunners(plan, SystemClock()).held(plan.sources[0], 0, start, end)
 
 
 class Broken(Counting):
@@ -216,13 +216,13 @@ def test_a_function_that_emits_in_any_order_recovers_from_its_state_alone(killed
     vertex = job.plan.sources[0]
     out: list[Any] = []
     start, kills = vertex.source.initial(0, 1), iter(killed)
-    live = LiveSplits(job.plan, SystemClock(), keeper)
+    live = SourceFunctionRunners(job.plan, SystemClock(), keeper)
     while not start.ended:
         end = live.advance(vertex, 0, start, start, 1000, NOW)
         planned_batch = live.held(vertex, 0, start, end)
         if next(kills, False):
             live.close()
-            live = LiveSplits(job.plan, SystemClock(), keeper)
+            live = SourceFunctionRunners(job.plan, SystemClock(), keeper)
             start, end = through_json(start), through_json(end)
             again = live.held(vertex, 0, start, end)
             assert again == planned_batch

@@ -24,7 +24,7 @@ from penstock.datastream import (
     SourceFunction,
     StreamExecutionEnvironment,
 )
-from penstock.runtime.live_buffer import LiveBuffer, SourceCanceledError
+from penstock.runtime.source_function_buffer import SourceCanceledError, SourceFunctionBuffer
 from penstock.testing import LocalJob, collect, local_job
 from tests.effort import HANG_S
 
@@ -179,7 +179,7 @@ def test_an_idle_source_holds_nothing_back(limit: int) -> None:
 
 def test_idleness_ends_with_the_next_record() -> None:
     """T6: said once, and taken back."""
-    buffer = LiveBuffer(10)
+    buffer = SourceFunctionBuffer(10)
     buffer.mark_as_temporarily_idle()
     buffer.mark_as_temporarily_idle()
     buffer.collect("a")
@@ -305,7 +305,7 @@ def test_a_failing_source_fails_the_job_with_its_traceback() -> None:
     text = str(caught.value)
     assert text.startswith("run() of operator 'Source: Custom Source' (uid auto-1-Source: Custom Source) failed\nTrace")
     assert text.endswith("OSError: the line is dead")
-    assert "runtime/live.py" not in text
+    assert "runtime/source_function_runner.py" not in text
 
 
 class BadOpen(RichSourceFunction):
@@ -370,7 +370,7 @@ def buffered(job: LocalJob) -> int:
 
 def test_ranges_that_are_no_longer_held_read_as_empty() -> None:
     """F7: a batch planned by a run that has died."""
-    buffer = LiveBuffer(10, first=5)
+    buffer = SourceFunctionBuffer(10, first=5)
     assert buffer.between(3, 5) == ([], 2)
     buffer.collect("a")
     assert buffer.seal(5, 10) == Position(6)
@@ -381,7 +381,7 @@ def test_ranges_that_are_no_longer_held_read_as_empty() -> None:
 
 def test_a_batch_planned_again_reads_what_it_read_before() -> None:
     """F1"""
-    buffer = LiveBuffer(10)
+    buffer = SourceFunctionBuffer(10)
     buffer.collect("a")
     assert buffer.seal(0, 10) == Position(1)
     buffer.collect("b")
@@ -392,7 +392,7 @@ def test_a_batch_planned_again_reads_what_it_read_before() -> None:
 
 def test_what_is_emitted_under_the_lock_enters_one_batch() -> None:
     """F2: also where it is more than the buffer takes."""
-    buffer = LiveBuffer(2)
+    buffer = SourceFunctionBuffer(2)
     inside, seal_now = threading.Event(), threading.Event()
 
     def run() -> None:
@@ -412,7 +412,7 @@ def test_what_is_emitted_under_the_lock_enters_one_batch() -> None:
 
 def test_the_lock_cannot_be_taken_while_the_buffer_is_full() -> None:
     """F13"""
-    buffer = LiveBuffer(1)
+    buffer = SourceFunctionBuffer(1)
     buffer.collect(1)
     entered = threading.Event()
 
@@ -430,7 +430,7 @@ def test_the_lock_cannot_be_taken_while_the_buffer_is_full() -> None:
 
 def test_a_record_is_fixed_when_it_is_emitted() -> None:
     """S7"""
-    buffer = LiveBuffer(10)
+    buffer = SourceFunctionBuffer(10)
     record = [1]
     buffer.collect(record)
     record.append(2)
@@ -440,7 +440,7 @@ def test_a_record_is_fixed_when_it_is_emitted() -> None:
 
 def test_a_watermark_that_does_not_advance_is_dropped() -> None:
     """T2"""
-    buffer = LiveBuffer(10)
+    buffer = SourceFunctionBuffer(10)
     for mark in (5, 3, 5, 6):
         buffer.emit_watermark(Watermark(mark))
     assert buffer.seal(0, 10) == Position(2)
@@ -450,17 +450,17 @@ def test_a_watermark_that_does_not_advance_is_dropped() -> None:
 def test_a_timestamp_that_is_none_is_refused(wrong: Any) -> None:
     """P9, T8"""
     with pytest.raises(TimestampError, match=r"collect_with_timestamp\(\) got the timestamp .* for record 'a'"):
-        LiveBuffer(1).collect_with_timestamp("a", wrong)
+        SourceFunctionBuffer(1).collect_with_timestamp("a", wrong)
 
 
 def test_a_watermark_is_a_watermark() -> None:
     """P9"""
     with pytest.raises(TypeError, match=r"emit_watermark\(\) takes a Watermark, got int"):
-        LiveBuffer(1).emit_watermark(5)  # type: ignore[arg-type]
+        SourceFunctionBuffer(1).emit_watermark(5)  # type: ignore[arg-type]
 
 
 def test_emitting_after_the_end_unwinds() -> None:
-    buffer = LiveBuffer(1)
+    buffer = SourceFunctionBuffer(1)
     buffer.cancel()
     with pytest.raises(SourceCanceledError):
         buffer.collect(1)

@@ -20,7 +20,7 @@ from penstock.core.watermark import Watermark
 from penstock.runtime.codec import detach
 from penstock.runtime.failures import describe
 
-__all__ = ["Held", "LiveBuffer", "SourceCanceledError"]
+__all__ = ["HeldEvents", "SourceCanceledError", "SourceFunctionBuffer"]
 
 
 class SourceCanceledError(BaseException):
@@ -37,17 +37,17 @@ class _Sealed(NamedTuple):
     batch: MarkedBatch
 
 
-class Held(NamedTuple):
+class HeldEvents(NamedTuple):
     """Events between two positions; `lost` of them are gone, because the run that took them has ended."""
 
     batches: list[MarkedBatch]
     lost: int
 
 
-class LiveBuffer(SourceContext):
+class SourceFunctionBuffer(SourceContext):
     """What one running function has emitted. `first`: the number of its first event.
 
-    >>> buffer = LiveBuffer(capacity=10)
+    >>> buffer = SourceFunctionBuffer(capacity=10)
     >>> buffer.collect("a"); buffer.emit_watermark(Watermark(5)); buffer.collect_with_timestamp("b", 7)
     >>> buffer.seal(0, limit=2)
     Position(at=2, ended=False)
@@ -189,11 +189,11 @@ class LiveBuffer(SourceContext):
                 self._next, self._replay = self._replay[0], None
                 self._changed.notify_all()
 
-    def between(self, start: int, stop: int) -> Held:
+    def between(self, start: int, stop: int) -> HeldEvents:
         """The events between two positions, as far as they are held."""
         with self._changed:
             held = [s for s in self._sealed if start <= s.start and s.stop <= stop]
-        return Held([s.batch for s in held], stop - start - sum(s.stop - s.start for s in held))
+        return HeldEvents([s.batch for s in held], stop - start - sum(s.stop - s.start for s in held))
 
     def release(self, upto: int) -> None:
         """What lies before a position is durable."""
@@ -210,9 +210,9 @@ class LiveBuffer(SourceContext):
 
 
 class _CheckpointLock:
-    """Held by the function while it emits what belongs together."""
+    """HeldEvents by the function while it emits what belongs together."""
 
-    def __init__(self, buffer: LiveBuffer) -> None:
+    def __init__(self, buffer: SourceFunctionBuffer) -> None:
         self._buffer = buffer
 
     def __enter__(self) -> _CheckpointLock:

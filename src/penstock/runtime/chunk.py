@@ -9,6 +9,7 @@ from penstock.core.errors import RecordError
 from penstock.core.source import ACTIVE, IDLE
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.record_packing import packed
+from penstock.runtime.values import Records
 
 __all__ = [
     "ACTIVE",
@@ -71,9 +72,9 @@ class ChunkRow(NamedTuple):
 class Payload(NamedTuple):
     """Records of one channel in order: values, timestamps and keys side by side, marks in between."""
 
-    values: list[Any]
-    timestamps: list[Any] | None
-    keys: list[Any] | None
+    values: Records
+    timestamps: list[int | None] | None
+    keys: Records | None
     marks: list[Mark]
 
 
@@ -86,7 +87,7 @@ class Collected(NamedTuple):
     name: str
     subtask: int
     parallelism: int
-    values: list[Any]
+    values: Records
 
 
 class BatchInfo(NamedTuple):

@@ -18,6 +18,7 @@ from penstock.core.errors import PenstockError, RecordError, StateError
 from penstock.core.row import Row, copy_row
 from penstock.runtime.local_classes import dumps_local
 from penstock.runtime.shapes import DICT_FIELDS, SELF_TOLD, dumps_by_name, refitted
+from penstock.runtime.values import Record
 
 __all__ = ["IMMUTABLE", "Encoded", "decode", "detach", "dumps", "encode", "is_immutable", "loads"]
 
@@ -44,11 +45,11 @@ class Encoded(bytes):
 
     __slots__ = ()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (Encoded, (bytes(self),))
 
 
-def dumps(value: Any) -> bytes:
+def dumps(value: object) -> bytes:
     """Pickle what is kept or sent, as all parts of a job do."""
     try:
         return dumps_by_name(value)
@@ -106,21 +107,21 @@ def _unreadable(data: bytes, error: Exception) -> PenstockError:
     )
 
 
-def _dumps_now(value: Any) -> bytes:
+def _dumps_now(value: object) -> bytes:
     try:
         return pickle.dumps(value, 5)
     except Exception as error:
         return dumps_local(value, error)
 
 
-def _dumps_record(value: Any) -> bytes:
+def _dumps_record(value: object) -> bytes:
     try:
         return pickle.dumps(value, SELF_TOLD)
     except Exception:  # of a class that is defined inside a function, or that cannot be pickled at all
         return dumps(value)
 
 
-def is_immutable(value: Any) -> bool:
+def is_immutable(value: Record) -> bool:
     """Whether nothing reachable from `value` can be changed."""
     cls = type(value)
     if cls in IMMUTABLE:
@@ -138,7 +139,7 @@ def _is_named_tuple(cls: type) -> bool:
     return issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__dict__.get("__slots__") == ()
 
 
-def _pickled(value: Any, what: str, dump: Callable[[Any], bytes]) -> bytes:
+def _pickled(value: object, what: str, dump: Callable[[Any], bytes]) -> bytes:
     try:
         return dump(value)
     except Exception as error:
@@ -148,7 +149,7 @@ def _pickled(value: Any, what: str, dump: Callable[[Any], bytes]) -> bytes:
         ) from error
 
 
-def detach(value: Any) -> Any:
+def detach(value: object) -> Any:
     """`value` itself if immutable, else a copy that shares nothing with it."""
     if is_immutable(value):
         return value
@@ -159,7 +160,7 @@ def detach(value: Any) -> Any:
     return pickle.loads(_pickled(value, "record", _dumps_now))
 
 
-def encode(value: Any) -> Any:
+def encode(value: object) -> Any:
     """What state keeps: the value if immutable, else its encoded form."""
     if is_immutable(value):
         return value
@@ -172,6 +173,6 @@ def encode(value: Any) -> Any:
     return Encoded(_pickled(value, "state value", dumps))
 
 
-def decode(stored: Any) -> Any:
+def decode(stored: object) -> Any:
     """The value that state kept, never shared between two reads unless immutable."""
     return loads(stored) if type(stored) is Encoded else stored

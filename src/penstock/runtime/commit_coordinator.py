@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from penstock.core.clock import Clock
 from penstock.core.errors import PenstockError, SinkError
@@ -16,6 +15,7 @@ from penstock.core.transactions import TransactionCommitter, TwoPhaseCommitSinkF
 from penstock.runtime.batch_output import BatchOutput, Lost
 from penstock.runtime.chunk import Collected
 from penstock.runtime.metrics_aggregator import MetricsAggregator
+from penstock.runtime.values import Records
 
 __all__ = ["CommitCoordinator"]
 
@@ -32,7 +32,7 @@ class CommitCoordinator:
     def __init__(
         self,
         plan: JobPlan,
-        deliver: Callable[[str, list[Any]], None],
+        deliver: Callable[[str, Records], None],
         printer: Callable[[str], None],
         metrics: MetricsAggregator | None = None,
     ) -> None:
@@ -127,7 +127,7 @@ def _committer(spec: OperatorSpec) -> Committer | None:
     return None
 
 
-def _requests(prepared: Iterable[tuple[str, list[Any]]]) -> dict[str, list[CommitRequest]]:
+def _requests(prepared: Iterable[tuple[str, Records]]) -> dict[str, list[CommitRequest]]:
     """What all subtasks prepared, by sink: a committer sees a batch as a whole."""
     found: dict[str, list[CommitRequest]] = {}
     for uid, items in prepared:

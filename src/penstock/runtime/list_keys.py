@@ -33,7 +33,7 @@ class ListKey:
 
     __slots__ = ("data", "form")
 
-    def __init__(self, form: Any, data: bytes) -> None:
+    def __init__(self, form: object, data: bytes) -> None:
         self.form, self.data = form, data
 
     def __eq__(self, other: object) -> bool:
@@ -42,14 +42,14 @@ class ListKey:
     def __hash__(self) -> int:
         return hash(self.form)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restored, (self.data,)
 
     def __repr__(self) -> str:
         return repr(shown(self))
 
 
-def hashable(key: Any) -> Any:
+def hashable(key: object) -> Any:
     """The key as the runtime keeps it: itself if it can be hashed, a stand-in if lists make it unhashable.
 
     >>> hashable((1, "a"))
@@ -71,7 +71,7 @@ def _restored(data: bytes) -> Any:
     return hashable(loads(data))
 
 
-def shown(key: Any) -> Any:
+def shown(key: object) -> Any:
     """The key as user functions see it; a list is made anew for each caller.
 
     >>> shown(hashable(["a", ["b"]]))
@@ -100,7 +100,7 @@ def _canonical(part: Any, whole: Any) -> Any:
     return part
 
 
-def _canonical_row(row: Row, whole: Any) -> Any:
+def _canonical_row(row: Row, whole: object) -> Any:
     values = tuple(_canonical(value, whole) for value in row._canonical())
     kind = row.get_row_kind().value
     if row._fields is None:

@@ -104,7 +104,7 @@ class _LocalPickler(RecordPickler):
 
     met = False
 
-    def reducer_override(self, one: Any) -> Any:
+    def reducer_override(self, one: object) -> Any:
         if not isinstance(one, type) or importable(one):
             return NotImplemented
         self.met = True
@@ -122,7 +122,7 @@ def _definition(roster: _Roster, cls: type) -> bytes | None:
     return roster.definitions[cls]
 
 
-def dumps_local(value: Any, error: Exception) -> bytes:
+def dumps_local(value: object, error: Exception) -> bytes:
     """Pickle what pickle has refused with `error`, if classes that no import finds were the reason."""
     file = io.BytesIO()
     pickler = _LocalPickler(file, 5)

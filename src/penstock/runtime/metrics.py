@@ -11,7 +11,10 @@ from penstock.core.errors import ProgramError
 from penstock.core.job import ChainedOperator
 from penstock.core.metrics import Counter, Distribution, Gauge, Meter, MetricGroup
 
-__all__ = ["OperatorMetrics"]
+__all__ = ["OperatorMetrics", "Report"]
+
+Report = dict[str, Any]
+"""Figures by name: what a subtask or an operator reports of a batch, or what the driver has added up."""
 
 
 class _Counter(Counter, Meter):
@@ -33,7 +36,7 @@ class _Counter(Counter, Meter):
     def get_count(self) -> int:
         return self._count
 
-    def drain(self) -> tuple[Any, ...] | None:
+    def drain(self) -> tuple[object, ...] | None:
         """What was counted since the last call."""
         added, self._sent = self._count - self._sent, self._count
         if self._span_seconds is not None:
@@ -48,7 +51,7 @@ class _Gauge(Gauge):
     def get_value(self) -> Any:
         return self.ask()
 
-    def drain(self) -> tuple[Any, ...]:
+    def drain(self) -> tuple[object, ...]:
         """The present value; a gauge that fails says so, and the job goes on."""
         try:
             return ("gauge", self.get_value())
@@ -60,14 +63,14 @@ class _Distribution(Distribution):
     def __init__(self) -> None:
         self._stats: tuple[int, Any, Any, Any] | None = None
 
-    def update(self, value: Any) -> None:
+    def update(self, value: object) -> None:
         if self._stats is None:
             self._stats = (1, value, value, value)
             return
         count, total, least, most = self._stats
         self._stats = (count + 1, total + value, min(least, value), max(most, value))
 
-    def drain(self) -> tuple[Any, ...] | None:
+    def drain(self) -> tuple[object, ...] | None:
         """Number, sum, minimum and maximum since the last call."""
         stats, self._stats = self._stats, None
         return ("distribution", *stats) if stats is not None else None
@@ -134,7 +137,7 @@ class OperatorMetrics:
             raise self._refused(f"uses the metric name {'.'.join(path)!r} for a {known} and for a {kind}")
         return metric
 
-    def add_accumulator(self, name: str, accumulator: Any) -> None:
+    def add_accumulator(self, name: str, accumulator: object) -> None:
         if not isinstance(accumulator, Accumulator):
             raise self._refused(f"adds {accumulator!r:.100} as accumulator {name!r}, which is not an Accumulator")
         if name in self._accumulators:
@@ -149,7 +152,7 @@ class OperatorMetrics:
     def _refused(self, what: str) -> ProgramError:
         return ProgramError(f"Operator '{self._operator.name}' (uid {self._operator.uid}) {what}: choose another name")
 
-    def drain(self) -> dict[str, Any]:
+    def drain(self) -> Report:
         """What the batch added; accumulators start anew."""
         found = {".".join(path): metric.drain() for path, (_, metric) in self._metrics.items()}
         accumulators = {name: one.clone() for name, one in self._accumulators.items()}

@@ -23,6 +23,7 @@ from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.state.collections import item_size
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import BlobKind, StoreKeys, kind_of, parse_key
+from penstock.runtime.values import Record
 
 __all__ = ["SPLIT", "FunctionState", "Place", "RunStart", "gather_union", "list_blocks"]
 
@@ -76,7 +77,7 @@ class _OperatorList(ListState[Any]):
     def get(self) -> Iterable[Any]:
         return list(map(decode, self.items))
 
-    def add(self, value: Any) -> None:
+    def add(self, value: Record) -> None:
         self.add_all([value])
 
     def add_all(self, values: Iterable[Any]) -> None:

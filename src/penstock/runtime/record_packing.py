@@ -25,7 +25,7 @@ class _Packed:
     def __init__(self, *parts: Any) -> None:
         self._parts = parts
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         make, *rest = self._parts
         return make, tuple(rest)
 

@@ -148,11 +148,11 @@ def _object_reducer(cls: type, names: tuple[str, ...]) -> _Reducer:
     new, shape, slots = (cls,), _Shape(cls, names), _slots(cls)
     count = len(names)
 
-    def by_name(record: Any) -> tuple[Any, ...]:
+    def by_name(record: object) -> tuple[Any, ...]:
         state = {name: getattr(record, name) for name in slots if hasattr(record, name)}
         return __newobj__, new, {**getattr(record, "__dict__", {}), **state}, None, None, shape
 
-    def from_dict(record: Any) -> tuple[Any, ...]:
+    def from_dict(record: object) -> tuple[Any, ...]:
         state = record.__dict__
         if len(state) != count:
             return by_name(record)
@@ -161,7 +161,7 @@ def _object_reducer(cls: type, names: tuple[str, ...]) -> _Reducer:
         except KeyError:
             return by_name(record)
 
-    def from_slots(record: Any) -> tuple[Any, ...]:
+    def from_slots(record: object) -> tuple[Any, ...]:
         try:
             return __newobj__, new, values(record), None, None, shape
         except AttributeError:
@@ -196,7 +196,7 @@ _IDLE: list[tuple[RecordPickler, io.BytesIO]] = []
 work is not in the list, so neither another thread nor a `__reduce__` that pickles something itself can meet it."""
 
 
-def dumps_by_name(value: Any) -> bytes:
+def dumps_by_name(value: object) -> bytes:
     """Pickle; dataclasses and named tuples anywhere in it go by the names of their fields."""
     try:
         pickler, file = _IDLE.pop()
@@ -304,7 +304,7 @@ def _filler(cls: type, names: tuple[str, ...]) -> _Fill:
         return _quick_filler(cls, names, put)
     fit = _fitting(cls, names, now, _defaults(cls))
 
-    def fill(record: Any, state: Any) -> None:
+    def fill(record: object, state: object) -> None:
         found = _named(names, state)
         kept = {name: value for name, value in found.items() if name not in names}
         put(record, {**kept, **fit({name: value for name, value in found.items() if name in names})})
@@ -346,7 +346,7 @@ def _putter(cls: type) -> _Put:
     """What sets attributes whether they have slots or not, even of a frozen record."""
     slots = _slots(cls)
 
-    def put(record: Any, state: dict[str, Any]) -> None:
+    def put(record: object, state: dict[str, Any]) -> None:
         for name, value in state.items():
             if name in slots or not cls.__dictoffset__:
                 object.__setattr__(record, name, value)
@@ -384,7 +384,7 @@ def _fitting(
     return fit
 
 
-def _upgraded(cls: type, made: Any, now: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def _upgraded(cls: type, made: object, now: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """What a class made of older fields: each of its own that has no default, and no others."""
     where = f"{UPGRADE}() of class {cls.__module__}.{cls.__qualname__}"
     if not isinstance(made, dict):

@@ -19,6 +19,7 @@ from penstock.core.time import MAX_TIMESTAMP, MIN_TIMESTAMP, MIN_WATERMARK
 from penstock.core.watermark import Watermark
 from penstock.runtime.codec import detach
 from penstock.runtime.failures import describe
+from penstock.runtime.values import Records
 
 __all__ = ["HeldEvents", "SourceCanceledError", "SourceFunctionBuffer"]
 
@@ -72,10 +73,10 @@ class SourceFunctionBuffer(SourceContext):
 
     # -- the function's side ----------------------------------------------------------------------
 
-    def collect(self, value: Any) -> None:
+    def collect(self, value: object) -> None:
         self._put((value if self._reuse else detach(value), None))
 
-    def collect_with_timestamp(self, value: Any, timestamp: int) -> None:
+    def collect_with_timestamp(self, value: object, timestamp: int) -> None:
         if type(timestamp) is not int or not MIN_TIMESTAMP <= timestamp < MAX_TIMESTAMP:
             raise TimestampError(
                 f"collect_with_timestamp() got the timestamp {describe(timestamp)} ({type(timestamp).__name__}) for "
@@ -95,7 +96,7 @@ class SourceFunctionBuffer(SourceContext):
             self._put(_Mark(IDLE))
             self._idle = True
 
-    def get_checkpoint_lock(self) -> AbstractContextManager[Any]:
+    def get_checkpoint_lock(self) -> AbstractContextManager[object]:
         return _CheckpointLock(self)
 
     def close(self) -> None:
@@ -105,7 +106,7 @@ class SourceFunctionBuffer(SourceContext):
             self._changed.notify_all()
         self._news.set()
 
-    def _put(self, event: Any) -> None:
+    def _put(self, event: object) -> None:
         with self._changed:
             if not self._locked:
                 self.compare()
@@ -154,7 +155,7 @@ class SourceFunctionBuffer(SourceContext):
                 self._changed.notify_all()
             return Position(self._next, self._closed and not self._events)
 
-    def _seal(self, events: list[Any]) -> None:
+    def _seal(self, events: Records) -> None:
         stop = self._next + len(events)
         self._sealed.append(_Sealed(self._next, stop, _batch(events)))
         self._next = stop
@@ -163,7 +164,7 @@ class SourceFunctionBuffer(SourceContext):
         """Take at most so many events from here on, and never more than the settings allow."""
         self._room = max(1, min(limit, self._capacity))
 
-    def still(self) -> AbstractContextManager[Any]:
+    def still(self) -> AbstractContextManager[object]:
         """Nothing is emitted, and no lock of the function's held, while this is."""
         return self._changed
 
@@ -219,13 +220,13 @@ class _CheckpointLock:
         self._buffer.lock()
         return self
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._buffer.unlock()
 
 
-def _batch(events: list[Any]) -> MarkedBatch:
-    values: list[Any] = []
-    times: list[Any] = []
+def _batch(events: Records) -> MarkedBatch:
+    values: Records = []
+    times: list[int | None] = []
     marks: list[tuple[int, int]] = []
     for event in events:
         if type(event) is _Mark:

@@ -12,6 +12,7 @@ from penstock.core.job import JobPlan
 from penstock.runtime.chunk import CONTROL, CONTROL_SEQ, DRIVER, METRICS, RESTORE, BatchInfo, ChunkRow, sort_key
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.local_classes import enter_job
+from penstock.runtime.metrics import Report
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.restoring import Restoring
 from penstock.runtime.state.store import StateStore
@@ -96,7 +97,7 @@ class StageTask:
             yield from self._drain()
         yield ChunkRow(self._partition, DRIVER, 0, 0, METRICS, dumps(self._metrics()))
 
-    def _metrics(self) -> list[dict[str, Any]]:
+    def _metrics(self) -> list[Report]:
         return [task.report() for task in self._tasks.values()]
 
     def _drain(self) -> Iterator[ChunkRow]:

@@ -17,8 +17,9 @@ from penstock.runtime.codec import dumps
 from penstock.runtime.context import LiveRuntimeContext, TaskContext, WatermarkChannel
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.heavy_keys import HeavyKeys
+from penstock.runtime.metrics import Report
 from penstock.runtime.operator_state import FunctionState, Place, RunStart
-from penstock.runtime.operators.base import Entry, Operator, Timestamps
+from penstock.runtime.operators.base import Entry, Operator
 from penstock.runtime.operators.factory import build_operator
 from penstock.runtime.sorting import HeldInput
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
@@ -27,6 +28,7 @@ from penstock.runtime.state.page import NO_TIMER
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import StoreKeys
 from penstock.runtime.task_root import TaskRoot, root_key
+from penstock.runtime.values import Keys, Records, Timestamps
 from penstock.runtime.valve import Valve
 
 __all__ = ["VertexTask"]
@@ -215,7 +217,7 @@ class VertexTask:
     def _counting_late(self, enter: Entry) -> Entry:
         """An entry that counts the records that come late (T10)."""
 
-        def counted(values: list[Any], times: Timestamps, keys: Sequence[Any] | None) -> None:
+        def counted(values: Records, times: Timestamps, keys: Keys) -> None:
             clock = self._valve.clock
             self.records_late += sum(stamp is not None and stamp <= clock for stamp in times or ())
             enter(values, times, keys)
@@ -285,7 +287,7 @@ class VertexTask:
             root.probe, root.states = backend.find_probe(), backend.kinds.known
         return root
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Report:
         """What the batch did, for the driver (G6). Called once, at its end."""
         pages, page_bytes, blobs = self._backend.size if self._backend is not None else (0, 0, 0)
         entry = self.chain.report(self.records_in, self.next_timer_ms(PROCESSING)) | {

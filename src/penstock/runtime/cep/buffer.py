@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from penstock.runtime.values import Record
+
 __all__ = ["ROOT", "EventStore", "SharedBuffer"]
 
 ROOT = -1
@@ -19,7 +21,7 @@ ROOT = -1
 class EventStore(Protocol):
     """Where events are, by their number."""
 
-    def add(self, number: int, value: Any) -> None: ...
+    def add(self, number: int, value: Record) -> None: ...
     def get(self, number: int) -> Any: ...
     def remove(self, number: int) -> None: ...
 
@@ -39,7 +41,7 @@ class SharedBuffer:
         """The nodes as state keeps them."""
         return tuple((number, *rest) for number, rest in self.nodes.items())
 
-    def put(self, slot: int, event: int, value: Any, parent: int) -> int:
+    def put(self, slot: int, event: int, value: object, parent: int) -> int:
         """A new node behind `parent`, to which the caller holds a reference."""
         number, self.next_node = self.next_node, self.next_node + 1
         self.nodes[number] = [slot, event, parent, 1]

@@ -44,7 +44,7 @@ class Move:
         self.ends = self.target == END
         self.pends = self.ends and bool(self.not_before)
 
-    def judge(self, value: Any, ctx: Any, fresh: bool) -> int:
+    def judge(self, value: object, ctx: object, fresh: bool) -> int:
         """TAKE, PASS, both or neither; `fresh`: no event has been passed over yet."""
         if fresh and self.not_next and _any(self.not_next, value, ctx):
             return _NOTHING
@@ -60,17 +60,17 @@ class Move:
             return verdict
         return verdict | PASS
 
-    def waits(self, value: Any, ctx: Any, fresh: bool) -> bool:
+    def waits(self, value: object, ctx: object, fresh: bool) -> bool:
         """Whether a match that waits for what does not come may go on waiting, or is complete."""
         if fresh and self.not_next and _any(self.not_next, value, ctx):
             return False
         return not _any(self.not_before, value, ctx)
 
-    def _kept_by_loop(self, value: Any, ctx: Any) -> bool:
+    def _kept_by_loop(self, value: object, ctx: object) -> bool:
         """Whether a greedy loop before would have taken the event."""
         return any(where(value, ctx) and not (until is not None and until(value, ctx)) for where, until in self.greedy)
 
-    def after_passing(self, place: int, value: Any, ctx: Any) -> int:
+    def after_passing(self, place: int, value: object, ctx: object) -> int:
         """Which move is open now that an event was passed over: this one, or one with less to heed."""
         for until, other in self.released:
             if until(value, ctx):
@@ -78,7 +78,7 @@ class Move:
         return place
 
 
-def _any(tests: tuple[_Test, ...], value: Any, ctx: Any) -> bool:
+def _any(tests: tuple[_Test, ...], value: object, ctx: object) -> bool:
     return any(test(value, ctx) for test in tests)
 
 
@@ -133,5 +133,5 @@ def _test(condition: IterativeCondition | None) -> _Test:
     return _always if condition is None else condition.test
 
 
-def _always(value: Any, ctx: Any) -> bool:
+def _always(value: object, ctx: object) -> bool:
     return True

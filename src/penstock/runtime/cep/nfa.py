@@ -20,6 +20,7 @@ from penstock.core.errors import ProgramError
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.cep.buffer import ROOT, EventStore, SharedBuffer
 from penstock.runtime.cep.moves import PASS, TAKE, Move, moves_of, starts_of
+from penstock.runtime.values import Record, Records
 
 __all__ = ["Found", "Matching", "Nfa", "Partial"]
 
@@ -45,7 +46,7 @@ class Found(NamedTuple):
     """A match, or a partial one that ran out of time; `events` under their names, in the order of the pattern."""
 
     timed_out: bool
-    events: dict[str, list[Any]]
+    events: dict[str, Records]
     timestamp: int
 
 
@@ -92,12 +93,12 @@ class _Context(IterativeCondition.Context):
         self.stamp: int | None = None
         self._buffer: SharedBuffer | None = None
         self._node = ROOT
-        self._events: dict[str, list[Any]] | None = None
+        self._events: dict[str, Records] | None = None
 
     def of(self, buffer: SharedBuffer, node: int) -> None:
         self._buffer, self._node, self._events = buffer, node, None
 
-    def get_events_for_pattern(self, name: str) -> Iterable[Any]:
+    def get_events_for_pattern(self, name: str) -> Iterable[Record]:
         if name not in self._known:
             there = ", ".join(sorted(self._known))
             raise ProgramError(f"get_events_for_pattern({name!r}): no pattern is called that; there are {there}")
@@ -143,7 +144,7 @@ class Nfa:
 
     # -- events -------------------------------------------------------------------------------------
 
-    def process(self, matching: Matching, value: Any, timestamp: int) -> list[Found]:
+    def process(self, matching: Matching, value: object, timestamp: int) -> list[Found]:
         """Take the next event; time must have been advanced to its timestamp before."""
         context = self._context
         context.stamp = timestamp
@@ -155,7 +156,7 @@ class Nfa:
             return []
         return self._apply(matching, judged, begun, number, value, timestamp)
 
-    def _judge(self, matching: Matching, partial: Partial, value: Any) -> _Judged:
+    def _judge(self, matching: Matching, partial: Partial, value: object) -> _Judged:
         context, moves, fresh = self._context, self._moves[partial.slot], partial.fresh
         context.of(matching.buffer, partial.node)
         still: list[int] = []
@@ -175,13 +176,13 @@ class Nfa:
                 still.append(self._released(moves, place, value) if move.released else place)
         return partial, still, taken, complete
 
-    def _released(self, moves: tuple[Move, ...], place: int, value: Any) -> int:
+    def _released(self, moves: tuple[Move, ...], place: int, value: object) -> int:
         while (other := moves[place].after_passing(place, value, self._context)) != place:
             place = other
         return place
 
     def _apply(
-        self, matching: Matching, judged: list[_Judged], begun: list[int], number: int, value: Any, timestamp: int
+        self, matching: Matching, judged: list[_Judged], begun: list[int], number: int, value: object, timestamp: int
     ) -> list[Found]:
         buffer = matching.buffer
         partials: list[Partial] = []
@@ -327,9 +328,9 @@ class Nfa:
         buffer.release(partial.node)
 
 
-def events_of(buffer: SharedBuffer, node: int, names: tuple[str, ...]) -> dict[str, list[Any]]:
+def events_of(buffer: SharedBuffer, node: int, names: tuple[str, ...]) -> dict[str, Records]:
     """The events on the way to a node, under the names of the slots that took them."""
-    found: dict[str, list[Any]] = {}
+    found: dict[str, Records] = {}
     for slot, event in buffer.path(node):
         found.setdefault(names[slot], []).append(buffer.store.get(event))
     return found

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from penstock.core.job import ChainedOperator
 from penstock.runtime.codec import detach
 from penstock.runtime.context import TaskContext, WatermarkChannel
 from penstock.runtime.poison import boundary_of
 from penstock.runtime.state.page import NO_TIMER
+from penstock.runtime.values import Keys, Records, Timestamps
 
-__all__ = ["Discard", "Entry", "Fan", "Operator", "Output", "Timestamps"]
+__all__ = ["Discard", "Entry", "Fan", "Operator", "Output"]
 
-Timestamps = Sequence[Any] | None
-Entry = Callable[[list[Any], Timestamps, Sequence[Any] | None], None]
+Entry = Callable[[Records, Timestamps, Keys], None]
 """Takes records with their timestamps and keys."""
 
 
 class Output(Protocol):
     """Where an operator's records and watermarks go."""
 
-    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+    def emit(self, values: Records, timestamps: Timestamps) -> None:
         """Take records, in order."""
 
     def watermark(self, timestamp: int) -> None:
@@ -34,7 +34,7 @@ class Output(Protocol):
 class Discard:
     """Nobody listens."""
 
-    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+    def emit(self, values: Records, timestamps: Timestamps) -> None:
         """Drop."""
 
     def watermark(self, timestamp: int) -> None:
@@ -51,7 +51,7 @@ class Fan:
         self._outputs = tuple(outputs)
         self._copies = copies
 
-    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+    def emit(self, values: Records, timestamps: Timestamps) -> None:
         for output in self._outputs[:-1]:
             output.emit(list(map(detach, values)) if self._copies else values, timestamps)
         self._outputs[-1].emit(values, timestamps)
@@ -86,7 +86,7 @@ class Operator:
             raise error
         self.poison.put_aside(record, timestamp, error)
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: object) -> None:
         """Take over what `snapshot` gave."""
 
     def open(self) -> None:
@@ -102,7 +102,7 @@ class Operator:
         """Whether the stream behind it is idle; `input_sleeps`: whether the one before it is."""
         return input_sleeps
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         """Take records in order."""
         raise NotImplementedError
 
@@ -147,7 +147,7 @@ class Operator:
     def end(self) -> None:
         """The batch ends: emit what is still held back, prepare what must be committed."""
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> object:
         """Operator state to keep, None for none."""
         return None
 
@@ -160,7 +160,7 @@ class Operator:
 
     # -- chaining: an operator is the output of the one before it ---------------------------------
 
-    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+    def emit(self, values: Records, timestamps: Timestamps) -> None:
         self.process(values, timestamps, None)
 
 

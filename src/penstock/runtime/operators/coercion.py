@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from penstock.core.conform import coerce
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import SourceSpec
 from penstock.core.types import TypeInformation
 from penstock.runtime.failures import last_taken, user_failure
-from penstock.runtime.operators.base import Output, Timestamps
+from penstock.runtime.operators.base import Output
+from penstock.runtime.values import Records, Timestamps
 
 __all__ = ["CoercedOutput", "Coercion", "coerced_output", "source_coercion"]
 
@@ -25,7 +25,7 @@ class Coercion:
         self._desc = desc
         self._coerce = partial(coerce, declared)
 
-    def __call__(self, values: list[Any]) -> list[Any]:
+    def __call__(self, values: Records) -> Records:
         """The records in the form of their type."""
         rest = iter(values)
         try:
@@ -41,7 +41,7 @@ class CoercedOutput:
     def __init__(self, coercion: Coercion, output: Output) -> None:
         self._coercion, self._output = coercion, output
 
-    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+    def emit(self, values: Records, timestamps: Timestamps) -> None:
         self._output.emit(self._coercion(values), timestamps)
 
     def watermark(self, timestamp: int) -> None:

@@ -21,11 +21,13 @@ from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, is_immuta
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe
 from penstock.runtime.list_keys import shown
-from penstock.runtime.operators.base import Entry, Timestamps
+from penstock.runtime.operators.base import Entry
 from penstock.runtime.operators.process import KeyedOperator
 from penstock.runtime.state.backend import EVENT
+from penstock.runtime.state.page import Timer
 from penstock.runtime.state.timed import Buffer, add, forget, latest, meet
 from penstock.runtime.state.timed import Entry as Waiting
+from penstock.runtime.values import Keys, Record, Records, Timestamps
 
 __all__ = ["WAITING", "GuardedIntervalJoin", "IntervalJoinOperator"]
 
@@ -56,7 +58,7 @@ class JoinContext(ProcessJoinFunction.Context):
     def get_timestamp(self) -> int:
         return self.timestamp
 
-    def output(self, output_tag: OutputTag, value: Any) -> None:
+    def output(self, output_tag: OutputTag, value: object) -> None:
         self._operator.output(output_tag, value, self.timestamp)
 
 
@@ -97,7 +99,7 @@ class IntervalJoinOperator(KeyedOperator):
 
     # -- records ------------------------------------------------------------------------------------
 
-    def _process(self, index: int, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def _process(self, index: int, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         assert keys is not None, "an interval join got records without keys"
         backend, pages = self._backend, self._backend.pages(keys)
         stamps = timestamps if timestamps is not None else repeat(None)
@@ -126,18 +128,18 @@ class IntervalJoinOperator(KeyedOperator):
             raise self.failed(_CALLS[index], value, self._result, error) from error
         self.flush()
 
-    def _not_in_time(self, side: IntervalSide, value: Any, stamp: int | None) -> None:
+    def _not_in_time(self, side: IntervalSide, value: object, stamp: int | None) -> None:
         if stamp is None:
             self._unstamped(value)
         else:
             self._too_late(side, value, stamp)
 
-    def _unstamped(self, value: Any) -> None:
+    def _unstamped(self, value: object) -> None:
         raise TimestampError(
             "a record without a timestamp came to an interval join: call assign_timestamps_and_watermarks first"
         )
 
-    def _too_late(self, side: IntervalSide, value: Any, stamp: int) -> None:
+    def _too_late(self, side: IntervalSide, value: object, stamp: int) -> None:
         self._late.inc()
         if side.late is None:
             self._dropped.inc()
@@ -145,7 +147,7 @@ class IntervalJoinOperator(KeyedOperator):
             self.output(side.late, value, stamp)
 
     def _keep(
-        self, index: int, waiting: dict[int, Buffer] | None, stamp: int, alone: bool, value: Any, before: int
+        self, index: int, waiting: dict[int, Buffer] | None, stamp: int, alone: bool, value: Record, before: int
     ) -> None:
         """Let a record of the current key wait; `waiting` are those that do; the time of those `before` is over."""
         backend = self._backend
@@ -177,7 +179,7 @@ class IntervalJoinOperator(KeyedOperator):
 
     # -- time ---------------------------------------------------------------------------------------
 
-    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Timer]) -> None:
         slot, backend = self._slot, self._backend
         before = tuple(side.expired(self.current_watermark) for side in self._sides)
         try:
@@ -219,7 +221,7 @@ class IntervalJoinOperator(KeyedOperator):
 
     # -- results ------------------------------------------------------------------------------------
 
-    def _pairs(self, index: int, value: Any, stamp: int, met: Sequence[Waiting]) -> None:
+    def _pairs(self, index: int, value: object, stamp: int, met: Sequence[Waiting]) -> None:
         call, context = self._function.process_element, self._context
         for time, _, stored in met:
             partner = loads(stored) if type(stored) is Encoded else stored
@@ -234,7 +236,7 @@ class IntervalJoinOperator(KeyedOperator):
                 self._result = result
                 self._take_all(result, timestamp)
 
-    def _alone(self, index: int, value: Any, time: int) -> None:
+    def _alone(self, index: int, value: object, time: int) -> None:
         """Stamped with the moment at which the wait was over, so that it is not late for those who come after."""
         context = self._context
         context.timestamp = max(time, self._sides[index].over(time))
@@ -279,15 +281,15 @@ class GuardedIntervalJoin(IntervalJoinOperator):
         super().__init__(desc, task)
         self._aside: list[tuple[OutputTag, Any, Any]] | None = None
 
-    def _unstamped(self, value: Any) -> None:
+    def _unstamped(self, value: object) -> None:
         with self._all_or_nothing(value, None):
             super()._unstamped(value)
 
-    def _pairs(self, index: int, value: Any, stamp: int, met: Sequence[Waiting]) -> None:
+    def _pairs(self, index: int, value: object, stamp: int, met: Sequence[Waiting]) -> None:
         with self._all_or_nothing(value, stamp):
             super()._pairs(index, value, stamp, met)
 
-    def _alone(self, index: int, value: Any, time: int) -> None:
+    def _alone(self, index: int, value: object, time: int) -> None:
         with self._all_or_nothing(value, time):
             super()._alone(index, value, time)
 
@@ -298,7 +300,7 @@ class GuardedIntervalJoin(IntervalJoinOperator):
                 super()._alone(index, decode(stored), time)
 
     @contextmanager
-    def _all_or_nothing(self, record: Any, stamp: int | None) -> Iterator[None]:
+    def _all_or_nothing(self, record: object, stamp: int | None) -> Iterator[None]:
         """Hold back what is made meanwhile; let go of it, and put the record aside, if something raises."""
         values, times = self._values, self._times
         aside = self._aside = []
@@ -317,7 +319,7 @@ class GuardedIntervalJoin(IntervalJoinOperator):
         for sent in aside:
             super().output(*sent)
 
-    def output(self, tag: OutputTag, value: Any, timestamp: Any) -> None:
+    def output(self, tag: OutputTag, value: object, timestamp: int | None) -> None:
         if self._aside is None:
             super().output(tag, value, timestamp)
         else:

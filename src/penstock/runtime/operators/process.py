@@ -21,9 +21,11 @@ from penstock.runtime.codec import IMMUTABLE, detach
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, last_taken, not_iterable, user_failure
 from penstock.runtime.list_keys import shown
-from penstock.runtime.operators.base import Entry, Operator, Timestamps
+from penstock.runtime.operators.base import Entry, Operator
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.handles import PagedReducingState
+from penstock.runtime.state.page import Timer
+from penstock.runtime.values import Keys, Record, Records, Timestamps
 
 __all__ = ["Context", "Emitter", "KeyedOperator", "KeyedProcessOperator", "ProcessOperator"]
 
@@ -35,19 +37,19 @@ class Emitter(Operator):
         super().__init__(desc, task)
         self._limit = task.settings.chunk_records
         self._detach: Callable[[Any], Any] = _same if task.settings.object_reuse else detach
-        self._values: list[Any] = []
-        self._times: list[Any] = []
-        self._side: dict[str, tuple[list[Any], list[Any]]] = {}
+        self._values: Records = []
+        self._times: list[int | None] = []
+        self._side: dict[str, tuple[Records, Records]] = {}
         self.held: list[Any] | None = None
 
-    def take(self, result: Iterable[Any], timestamp: Any) -> None:
+    def take(self, result: Iterable[Record], timestamp: int | None) -> None:
         """Gather everything a call yielded."""
         for record in result:
             self.take_one(record, timestamp)
             if len(self._values) >= self._limit:
                 self.flush_main()
 
-    def take_one(self, record: Any, timestamp: Any) -> None:
+    def take_one(self, record: object, timestamp: int | None) -> None:
         """Gather one record, or send a `(tag, value)` pair to its side output."""
         if type(record) is Stamped:
             record, timestamp = record
@@ -57,7 +59,7 @@ class Emitter(Operator):
         self._values.append(self._detach(record))
         self._times.append(timestamp)
 
-    def output(self, tag: OutputTag, value: Any, timestamp: Any) -> None:
+    def output(self, tag: OutputTag, value: object, timestamp: int | None) -> None:
         """Send to a side output; dropped if nobody asked for that tag. Held back while a guarded call lasts."""
         if self.held is not None:
             self.held.append((tag, self._detach(value)))
@@ -73,7 +75,7 @@ class Emitter(Operator):
             side.emit(values, times)
 
     @contextmanager
-    def holding_back(self) -> Iterator[list[Any]]:
+    def holding_back(self) -> Iterator[Records]:
         """Hold back what a guarded call makes: its side outputs are put among what it yields, in the list given."""
         made = self.held = []
         try:
@@ -99,7 +101,7 @@ class Emitter(Operator):
         self.flush()
         super().forward_watermark(timestamp)
 
-    def run(self, function: Any, method: str, context: Context, values: list[Any], timestamps: Timestamps) -> None:
+    def run(self, function: object, method: str, context: Context, values: Records, timestamps: Timestamps) -> None:
         """Call a method of a function for records that have no key."""
         call, value, result = getattr(function, method), None, None
         try:
@@ -116,17 +118,17 @@ class Emitter(Operator):
         self.flush()
         super().forward_status(idle)
 
-    def failed(self, doing: str, record: Any, result: Any, error: Exception) -> Exception:
+    def failed(self, doing: str, record: object, result: object, error: Exception) -> Exception:
         if isinstance(error, TypeError) and result is not None and not hasattr(result, "__iter__"):
             return not_iterable(self.desc.name, self.desc.uid, doing, record, result)
         return user_failure(self.desc.name, self.desc.uid, doing, record, error)
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value
 
 
-def _or_none(times: list[Any]) -> list[Any] | None:
+def _or_none(times: list[int | None]) -> Records | None:
     return None if times.count(None) == len(times) else times
 
 
@@ -196,7 +198,7 @@ class Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
         self._operator = operator
         self._backend = backend
         self._timers = _Timers(operator, backend)
-        self.stamp: Any = None
+        self.stamp: int | None = None
         self.domain = TimeDomain.EVENT_TIME
 
     def timer_service(self) -> TimerService:
@@ -212,7 +214,7 @@ class Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
     def time_domain(self) -> TimeDomain:
         return self.domain
 
-    def output(self, output_tag: OutputTag, value: Any) -> None:
+    def output(self, output_tag: OutputTag, value: object) -> None:
         self._operator.output(output_tag, value, self.stamp)
 
 
@@ -232,7 +234,7 @@ class ProcessOperator(Emitter):
     def close(self) -> None:
         self._function.close()
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         self.run(self._function, self._methods[0], self._context, values, timestamps)
 
     def entry(self, index: int) -> Entry:
@@ -248,7 +250,7 @@ class KeyedOperator(Emitter):
         assert task.backend is not None
         self._backend = task.backend
 
-    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Timer]) -> None:
         """Run timers; each is (timestamp, key, namespace), with its key made current."""
         raise NotImplementedError
 
@@ -286,7 +288,7 @@ class KeyedProcessOperator(KeyedOperator):
         self._function: Any = desc.spec.function
         self._methods = desc.spec.methods
         self._context = Context(self, task.backend)
-        self._rolled: PagedReducingState | None = None
+        self._rolled: PagedReducingState[Record] | None = None
         self._only_last = False
 
     def open(self) -> None:
@@ -297,13 +299,13 @@ class KeyedProcessOperator(KeyedOperator):
     def close(self) -> None:
         self._function.close()
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         self._process(self._methods[0], values, timestamps, keys)
 
     def entry(self, index: int) -> Entry:
         return partial(self._process, self._methods[index])
 
-    def _process(self, method: str, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def _process(self, method: str, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         assert keys is not None, "a keyed operator got records without keys"
         if self._rolled is not None:
             self._roll(self._rolled, values, timestamps, keys)
@@ -311,7 +313,7 @@ class KeyedProcessOperator(KeyedOperator):
             self._call_for_each(method, values, timestamps, keys)
             self.flush()
 
-    def _call_for_each(self, method: str, values: list[Any], timestamps: Timestamps, keys: Sequence[Any]) -> None:
+    def _call_for_each(self, method: str, values: Records, timestamps: Timestamps, keys: Sequence[Any]) -> None:
         """Call a method of the function for each record, with its key made current, and gather what it yields.
 
         This is the runtime's innermost loop, so what `take` does is written out for the commonest records.
@@ -362,7 +364,9 @@ class KeyedProcessOperator(KeyedOperator):
         except Exception as error:
             raise self.failed(method, value, result, error) from error
 
-    def _roll(self, state: PagedReducingState, values: list[Any], timestamps: Timestamps, keys: Sequence[Any]) -> None:
+    def _roll(
+        self, state: PagedReducingState[Record], values: Records, timestamps: Timestamps, keys: Sequence[Any]
+    ) -> None:
         """A rolling function: what a record makes of the state of its key is what comes out."""
         rest = iter(values)
         try:
@@ -377,7 +381,7 @@ class KeyedProcessOperator(KeyedOperator):
             backend.key, backend.page = key, page
             backend.register(EVENT, MAX_TIMESTAMP)
 
-    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Timer]) -> None:
         call, context, result, timestamp = self._function.on_timer, self._context, None, 0
         try:
             for timestamp, _, _ in due:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,8 @@ from penstock.runtime.chunk import COLLECTED, COMMITTABLES, DRIVER, PENDING, Chu
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import NO_RECORD, last_taken, user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Operator
+from penstock.runtime.values import Keys, Records, Timestamps
 
 __all__ = ["CollectOperator", "SinkOperator", "committables"]
 
@@ -31,7 +32,7 @@ class SinkOperator(Operator):
         # not checkpointed
         self._writer: SinkWriter | None = None
         # checkpointed
-        self._committables: list[Any] = []
+        self._committables: Records = []
         self._generation = ""
         self._last_batch = -1
 
@@ -40,7 +41,7 @@ class SinkOperator(Operator):
             state = (state, "", -1)
         self._committables, self._generation, self._last_batch = state
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> object:
         return (self._committables, self._generation, self._last_batch) if self._generation else None
 
     def begin(self) -> None:
@@ -50,7 +51,7 @@ class SinkOperator(Operator):
         if self._generation and self.task.batch.batch_id <= self._last_batch:
             self._generation, self._last_batch = self.task.batch.run_id, -1
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         if self.poison is not None:
             # a writer that raises on many records does not say which of them it has taken
             self.poison.one_by_one(values, timestamps, partial(_write_one, self._open_writer()))
@@ -99,7 +100,7 @@ class SinkOperator(Operator):
             self._send(COMMITTABLES)
 
     @staticmethod
-    def _prepare(writer: SinkWriter) -> list[Any]:
+    def _prepare(writer: SinkWriter) -> Records:
         writer.flush()
         prepared = list(writer.prepare_commit())
         writer.close()
@@ -115,13 +116,13 @@ class SinkOperator(Operator):
         self.task.send(ChunkRow(self.task.partition, DRIVER, self.task.vertex_id, 0, kind, payload))
 
 
-def _write_one(writer: SinkWriter, value: Any, stamp: int | None) -> None:
+def _write_one(writer: SinkWriter, value: object, stamp: int | None) -> None:
     writer.write_all([value], None if stamp is None else [stamp])
 
 
-def committables(state: Any) -> list[Any]:
+def committables(state: Any) -> Records:
     """What a sink's state holds for the driver."""
-    found: list[Any] = state if isinstance(state, list) else state[0]
+    found: Records = state if isinstance(state, list) else state[0]
     return found
 
 
@@ -137,7 +138,7 @@ class CollectOperator(Operator):
     def begin(self) -> None:
         self._sent = 0
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         if self._shape is not None:
             values = self._shaped(self._shape, values)
         collected = Collected(self._name, self.task.subtask, self.task.parallelism, values)
@@ -145,7 +146,7 @@ class CollectOperator(Operator):
         self.task.send(ChunkRow(self.task.partition, DRIVER, self.task.vertex_id, self._sent, COLLECTED, payload))
         self._sent += 1
 
-    def _shaped(self, shape: Callable[[Any], Any], values: list[Any]) -> list[Any]:
+    def _shaped(self, shape: Callable[[Any], Any], values: Records) -> Records:
         rest = iter(values)
         try:
             return list(map(shape, rest))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from penstock.core.clock import Clock
@@ -15,8 +15,9 @@ from penstock.core.transactions import TwoPhaseCommitSinkFunction
 from penstock.core.watermark import Watermark
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import NO_RECORD, last_taken, user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.sink import SinkOperator
+from penstock.runtime.values import Keys, Record, Records, Timestamps
 
 __all__ = ["FunctionSinkOperator", "TransactionOperator", "function_sink"]
 
@@ -89,7 +90,7 @@ class FunctionSinkOperator(Operator):
     def open(self) -> None:
         self._life.open()
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         if self.poison is not None:
             self.poison.one_by_one(values, timestamps, self._write_one)
             return
@@ -105,7 +106,7 @@ class FunctionSinkOperator(Operator):
                 self.desc.name, self.desc.uid, "The sink function", last_taken(values, rest), error
             ) from error
 
-    def _write_one(self, value: Any, stamp: int | None) -> None:
+    def _write_one(self, value: object, stamp: int | None) -> None:
         if self._function is None:
             self._plain(value)
         else:
@@ -164,12 +165,12 @@ class _Transaction(SinkWriter):
         self._handle = function.begin_transaction()
         self._prepared = False
 
-    def write(self, value: Any, timestamp: int | None) -> None:
+    def write(self, value: Record, timestamp: int | None) -> None:
         self._context.time = timestamp
         self._context.watermark = self._operator.current_watermark
         self._function.invoke(self._handle, value, self._context)
 
-    def prepare_commit(self) -> list[Any]:
+    def prepare_commit(self) -> Records:
         self._function.pre_commit(self._handle)
         self._prepared = True
         return [self._handle]

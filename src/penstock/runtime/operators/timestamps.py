@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.core.errors import OperatorError, TimestampError
@@ -13,10 +13,11 @@ from penstock.core.watermark import BoundedOutOfOrderness, IngestionTime, Timest
 from penstock.runtime.chunk import ACTIVE, IDLE, Mark
 from penstock.runtime.context import TaskContext, WatermarkChannel
 from penstock.runtime.failures import describe, last_taken, user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.generators import Generator, make_generator
 from penstock.runtime.poison import PoisonBoundary
 from penstock.runtime.state.page import NO_TIMER
+from penstock.runtime.values import Keys, Records, Timestamps
 from penstock.runtime.valve import Valve
 
 __all__ = ["TimestampsOperator"]
@@ -88,7 +89,7 @@ class TimestampsOperator(Operator):
     def sent_watermark(self) -> int:
         return self._valve.clock
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> object:
         generators = {channel: state.snapshot() for channel, state in self._generators.items()}
         blank = self._valve.clock == MIN_WATERMARK and all(w == (None, None, False) for w in generators.values())
         return None if blank else (self._valve.snapshot(), generators)
@@ -108,7 +109,7 @@ class TimestampsOperator(Operator):
     def sleeps(self, input_sleeps: bool) -> bool:
         return self._valve.asleep
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         stamped: Timestamps
         try:
             stamped = self._assign(values, timestamps)
@@ -125,18 +126,18 @@ class TimestampsOperator(Operator):
             self._forward(move)
         self._emit(values, stamped, position, len(values))
 
-    def _emit(self, values: list[Any], stamped: Timestamps, start: int, stop: int) -> None:
+    def _emit(self, values: Records, stamped: Timestamps, start: int, stop: int) -> None:
         if start == 0 and stop == len(values):
             self.out.emit(values, stamped)
         elif stop > start:
             self.out.emit(values[start:stop], stamped[start:stop] if stamped is not None else None)
 
-    def _moves(self, channel: WatermarkChannel, values: list[Any], stamped: Timestamps) -> list[Mark]:
+    def _moves(self, channel: WatermarkChannel, values: Records, stamped: Timestamps) -> list[Mark]:
         """What these records make of the combined clock, each move with its place among them."""
         take = self._moves_after
         return [(place, move) for place, mark in self._marks(channel, values, stamped) for move in take(channel, mark)]
 
-    def _marks(self, channel: WatermarkChannel, values: list[Any], stamped: Timestamps) -> Iterator[Mark]:
+    def _marks(self, channel: WatermarkChannel, values: Records, stamped: Timestamps) -> Iterator[Mark]:
         """The marks of one channel: ACTIVE before its first record if it was idle, then what its generator emits."""
         state, generator = self._generators[channel], self._generators[channel].generator
         if self._idle_ms is not None:
@@ -222,7 +223,7 @@ class TimestampsOperator(Operator):
 
     # -- timestamps -------------------------------------------------------------------------------
 
-    def _assign(self, values: list[Any], timestamps: Timestamps) -> Timestamps:
+    def _assign(self, values: Records, timestamps: Timestamps) -> Timestamps:
         if isinstance(self._strategy.assigner, IngestionTime):
             return [self.task.batch.processing_time_ms] * len(values)
         if self._extract is not None:
@@ -235,7 +236,7 @@ class TimestampsOperator(Operator):
             stamped = [self._checked(t, v) for t, v in zip(stamped, values, strict=True)]
         return stamped
 
-    def _extracted(self, extract: Callable[[Any, Any], Any], values: list[Any], timestamps: Timestamps) -> list[Any]:
+    def _extracted(self, extract: Callable[[Any, Any], Any], values: Records, timestamps: Timestamps) -> Records:
         rest = iter(values)
         old = timestamps if timestamps is not None else [None] * len(values)
         try:
@@ -244,19 +245,19 @@ class TimestampsOperator(Operator):
             record = last_taken(values, rest)
             raise user_failure(self.desc.name, self.desc.uid, "The timestamp assigner", record, error) from error
 
-    def _sift(self, poison: PoisonBoundary, values: list[Any], timestamps: Timestamps) -> tuple[list[Any], list[Any]]:
+    def _sift(self, poison: PoisonBoundary, values: Records, timestamps: Timestamps) -> tuple[Records, Records]:
         """The records that can be given a timestamp, with their timestamps; the others are put aside."""
-        kept: list[Any] = []
+        kept: Records = []
         stamps: list[int | None] = []
 
-        def assign(value: Any, old: int | None) -> None:
+        def assign(value: object, old: int | None) -> None:
             stamps.append(self._checked(self._extract(value, old) if self._extract else old, value))
             kept.append(value)
 
         poison.one_by_one(values, timestamps, assign)
         return kept, stamps
 
-    def _checked(self, timestamp: Any, value: Any) -> int | None:
+    def _checked(self, timestamp: int | None, value: object) -> int | None:
         """A timestamp as it must be; a record that had none keeps none where the strategy has no assigner."""
         if timestamp is None and self._extract is None:
             return None
@@ -269,7 +270,7 @@ class TimestampsOperator(Operator):
             raise self._refused(value, str(whole), "it must fit in 64 bits; is it in milliseconds?")
         return whole
 
-    def _refused(self, value: Any, found: str, hint: str) -> TimestampError:
+    def _refused(self, value: object, found: str, hint: str) -> TimestampError:
         return TimestampError(
             f"Operator '{self.desc.name}' (uid {self.desc.uid}) got the timestamp {found} for record "
             f"{describe(value)}: {hint}",

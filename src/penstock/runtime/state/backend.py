@@ -13,6 +13,7 @@ from penstock.runtime.state.page_cache import PageCache
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import PageId, StoreKeys
 from penstock.runtime.state.timers import EVENT, PROCESSING, SWEEP
+from penstock.runtime.values import Namespace
 
 if TYPE_CHECKING:
     from penstock.runtime.state.sweep import Sweeper
@@ -59,7 +60,7 @@ class KeyedBackend(PageCache):
 
     # -- timers -------------------------------------------------------------------------------
 
-    def register(self, domain: int, timestamp: int, namespace: Any = None) -> None:
+    def register(self, domain: int, timestamp: int, namespace: Namespace = None) -> None:
         """A timer of the current key; twice the same is one (S4)."""
         timer = (timestamp, self.key, namespace)
         page = self.page
@@ -68,7 +69,7 @@ class KeyedBackend(PageCache):
             page.dirty = True
             self._heaps[domain].push((timestamp, next(self._order), page, self.key, namespace))
 
-    def delete(self, domain: int, timestamp: int, namespace: Any = None) -> None:
+    def delete(self, domain: int, timestamp: int, namespace: object = None) -> None:
         if self.page.timers[domain].pop((timestamp, self.key, namespace), self) is None:
             self.page.dirty = True
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.state.store import StateStore
+from penstock.runtime.values import Entries
 
 __all__ = ["CollectionBlobs"]
 
@@ -26,7 +27,7 @@ class CollectionBlobs:
     def __init__(self, owner: _Owner) -> None:
         self._owner = owner
         self._blobs: dict[bytes, bytes | None] = {}
-        self._buckets: dict[bytes, dict[Any, Any]] = {}
+        self._buckets: dict[bytes, Entries] = {}
         self._changed: set[bytes] = set()
 
     def read(self, keys: list[bytes]) -> list[bytes | None]:
@@ -46,7 +47,7 @@ class CollectionBlobs:
         if len(self._blobs) >= _BLOBS_KEPT:
             self.flush()
 
-    def bucket(self, key: bytes, change: bool = False) -> dict[Any, Any]:
+    def bucket(self, key: bytes, change: bool = False) -> Entries:
         """A bucket of a large map, decoded once and kept for a while; `change` says that it will be altered."""
         if key not in self._buckets:
             if len(self._buckets) >= _BUCKETS_KEPT:

@@ -12,6 +12,7 @@ from penstock.core.errors import KeyTypeError
 from penstock.runtime.codec import Encoded, decode, dumps, loads
 from penstock.runtime.keyhash import stable_hash
 from penstock.runtime.state.space import StateSpace
+from penstock.runtime.values import Entries, Stored
 
 __all__ = ["BucketMap", "SegmentList", "bucketable", "item_size"]
 
@@ -36,15 +37,15 @@ class SegmentList:
 
     __slots__ = ("runs", "tail", "tail_bytes")
 
-    def __init__(self, runs: list[tuple[int, int]], tail: list[Any], tail_bytes: int) -> None:
+    def __init__(self, runs: list[tuple[int, int]], tail: list[Stored], tail_bytes: int) -> None:
         self.runs = runs
         self.tail = tail
         self.tail_bytes = tail_bytes
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (SegmentList, (self.runs, self.tail, self.tail_bytes))
 
-    def append(self, backend: StateSpace, item: Any) -> None:
+    def append(self, backend: StateSpace, item: object) -> None:
         self.tail.append(item)
         self.tail_bytes += item_size(item)
         if self.tail_bytes >= SEGMENT_BYTES:
@@ -65,7 +66,7 @@ class SegmentList:
         group = backend.page.ident[0]
         return [backend.names.segment(group, n) for first, count in self.runs for n in range(first, first + count)]
 
-    def read(self, backend: StateSpace, keys: list[bytes], tail: list[Any]) -> Iterator[Any]:
+    def read(self, backend: StateSpace, keys: list[bytes], tail: list[Stored]) -> Iterator[Any]:
         """All items, a few segments in memory at a time. `keys` and `tail` were taken when the key was current."""
         for start in range(0, len(keys), _READ_AHEAD):
             for blob in backend.read_blobs(keys[start : start + _READ_AHEAD]):
@@ -83,7 +84,7 @@ class SegmentList:
             backend.drop_blob(key)
 
 
-def bucketable(key: Any) -> bool:
+def bucketable(key: object) -> bool:
     """Whether a map key has a stable hash, without which a map cannot be split."""
     try:
         stable_hash(key)
@@ -92,7 +93,7 @@ def bucketable(key: Any) -> bool:
     return True
 
 
-def _bucket(key: Any, width: int) -> int:
+def _bucket(key: object, width: int) -> int:
     """The bucket of a map key; keys without a stable hash all share the first."""
     try:
         return stable_hash(key) % width
@@ -109,18 +110,18 @@ class BucketMap:
         self.buckets = buckets
         self.count = count
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (BucketMap, (self.buckets, self.count))
 
     @staticmethod
-    def of(backend: StateSpace, entries: dict[Any, Any]) -> BucketMap:
+    def of(backend: StateSpace, entries: Entries) -> BucketMap:
         made = BucketMap([], 0)
         made._rebuild(backend, entries)
         return made
 
-    def _rebuild(self, backend: StateSpace, entries: dict[Any, Any]) -> None:
+    def _rebuild(self, backend: StateSpace, entries: Entries) -> None:
         width = 1 << (2 * len(entries) // BUCKET_ENTRIES).bit_length()
-        parts: list[dict[Any, Any]] = [{} for _ in range(width)]
+        parts: list[Entries] = [{} for _ in range(width)]
         for key, value in entries.items():
             parts[_bucket(key, width)][key] = value
         group = backend.group_of(backend.page)
@@ -129,14 +130,14 @@ class BucketMap:
         for number, part in zip(self.buckets, parts, strict=True):
             backend.new_blob(backend.names.segment(group.number, number), dumps(part))
 
-    def _name(self, backend: StateSpace, key: Any) -> bytes:
+    def _name(self, backend: StateSpace, key: object) -> bytes:
         number = self.buckets[_bucket(key, len(self.buckets))]
         return backend.names.segment(backend.page.ident[0], number)
 
-    def get(self, backend: StateSpace, key: Any, default: Any) -> Any:
+    def get(self, backend: StateSpace, key: object, default: object) -> Any:
         return backend.bucket(self._name(backend, key)).get(key, default)
 
-    def put(self, backend: StateSpace, key: Any, value: Any) -> None:
+    def put(self, backend: StateSpace, key: object, value: object) -> None:
         bucket = backend.bucket(self._name(backend, key), change=True)
         self.count += key not in bucket
         bucket[key] = value
@@ -145,7 +146,7 @@ class BucketMap:
             self.drop(backend)
             self._rebuild(backend, entries)
 
-    def remove(self, backend: StateSpace, key: Any) -> None:
+    def remove(self, backend: StateSpace, key: object) -> None:
         bucket = backend.bucket(self._name(backend, key), change=True)
         if bucket.pop(key, bucket) is not bucket:
             self.count -= 1

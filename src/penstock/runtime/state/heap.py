@@ -26,7 +26,7 @@ class SweptHeap(list[Any]):
         self._counting = counting
         self._limit = _SLACK
 
-    def push(self, entry: Any) -> None:
+    def push(self, entry: object) -> None:
         if len(self) >= self._limit:
             self.sweep()
         heappush(self, entry)

@@ -33,7 +33,7 @@ def kinds_of(tables: Iterable[str]) -> dict[str, str]:
     return {found[1]: found[0] for table in tables if (found := _split(table)) is not None}
 
 
-def _belongs(key: Any, group: int, max_parallelism: int) -> bool:
+def _belongs(key: object, group: int, max_parallelism: int) -> bool:
     try:
         return stable_hash(key) % max_parallelism == group
     except KeyTypeError:

@@ -11,6 +11,7 @@ from penstock.core.errors import KeylessStateError
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.state.store_keys import PageId
+from penstock.runtime.values import Entries, Key
 
 __all__ = ["NO_TIMER", "Earliest", "Group", "Page", "Timer", "page_without_key"]
 
@@ -32,9 +33,7 @@ class Page:
 
     __slots__ = ("dirty", "ident", "live", "size", "slots", "stored", "sweep_ms", "tables", "timers", "used", "weight")
 
-    def __init__(
-        self, ident: PageId, stored: bool, tables: dict[str, dict[Any, Any]], names: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, ident: PageId, stored: bool, tables: dict[str, Entries], names: Iterable[str] = ()) -> None:
         self.ident = ident
         self.tables = tables
         self.slots = [tables.setdefault(name, {}) for name in names]
@@ -65,9 +64,9 @@ class Page:
             return None
         return dumps((tables, list(event), list(processing)))
 
-    def members(self) -> set[Any]:
+    def members(self) -> set[Key]:
         """Every key that has a value or a timer."""
-        found: set[Any] = set()
+        found: set[Key] = set()
         found.update(*self.tables.values())
         found.update(timer[1] for timers in self.timers for timer in timers)
         return found
@@ -82,10 +81,10 @@ class Page:
         return timers if self.sweep_ms == NO_TIMER else (*timers, self.sweep_ms)
 
 
-class _NoTables(list[dict[Any, Any]]):
+class _NoTables(list[Entries]):
     """The tables of a page where no key is current."""
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         raise KeylessStateError(
             "keyed state was read or changed where no record is being processed, so there is no key whose state it "
             "could be. In open(), get the state from the runtime context and keep it; read and change it in the "

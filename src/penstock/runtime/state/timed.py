@@ -121,7 +121,7 @@ class Runs:
         self.places = places
         self.last = last
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (Runs, (self.places, self.last))
 
     def append(self, space: StateSpace, entries: list[Entry]) -> None:

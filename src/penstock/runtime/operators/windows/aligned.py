@@ -5,7 +5,7 @@ Same results and same state as `WindowOperator`; what a trigger, a merging set a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -20,9 +20,10 @@ from penstock.core.windows import TimeWindow
 from penstock.runtime.codec import IMMUTABLE, detach, encode, loads
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import describe, user_failure
-from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.windows.contents import CONTENTS
 from penstock.runtime.operators.windows.operator import WindowOperator
+from penstock.runtime.state.page import Timer
+from penstock.runtime.values import Entries, Key, Keys, Namespace, Records, Stored, Timestamps
 
 __all__ = ["AlignedWindowOperator", "Live", "Table", "TimeWindowOperator", "is_aligned", "is_plain"]
 
@@ -47,7 +48,7 @@ class Live:
 
     __slots__ = ("accumulator",)
 
-    def __init__(self, accumulator: Any) -> None:
+    def __init__(self, accumulator: object) -> None:
         self.accumulator = accumulator
 
 
@@ -56,21 +57,21 @@ class Table:
 
     def __init__(self, slot: int) -> None:
         self.slot = slot
-        self._live: list[tuple[dict[Any, Any], Any]] = []
+        self._live: list[tuple[Entries, Any]] = []
 
     @staticmethod
-    def read(stored: Any) -> Any:
+    def read(stored: Stored) -> Any:
         """The accumulator of what is stored."""
         if type(stored) is tuple:
             return stored[0]
         return stored.accumulator if type(stored) is Live else loads(stored)[0]
 
     @staticmethod
-    def copy(stored: Any) -> Any:
+    def copy(stored: object) -> Any:
         """The same, to be changed at will: what is stored stays as it is."""
         return detach(stored.accumulator) if type(stored) is Live else Table.read(stored)
 
-    def write(self, inner: dict[Any, Any], namespace: Any, accumulator: Any) -> None:
+    def write(self, inner: Entries, namespace: Namespace, accumulator: Any) -> None:
         if type(accumulator) in IMMUTABLE:
             inner[namespace] = (accumulator,)
             return
@@ -103,18 +104,18 @@ class TimeWindowOperator(WindowOperator):
         """Where accumulators are kept."""
         raise NotImplementedError
 
-    def _place(self, value: Any, stamp: Any, time_ms: int, outer: dict[Any, Any], key: Any) -> None:
+    def _place(self, value: object, stamp: int | None, time_ms: int, outer: Entries, key: object) -> None:
         """Take a record of the current key in; `outer` is the page's table."""
         raise NotImplementedError
 
     def _settle(self) -> None:
         """A chunk is done."""
 
-    def _window_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+    def _window_timer(self, timestamp: int, key: object, namespace: object) -> None:
         """A timer of the current key is due."""
         raise NotImplementedError
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         assert keys is not None, "a window operator got records without keys"
         backend, pages = self._backend, self._backend.pages(keys)
         stamps = repeat(None) if timestamps is None else timestamps
@@ -136,7 +137,7 @@ class TimeWindowOperator(WindowOperator):
         """What windows are late by: nothing is late in processing time."""
         return self.current_watermark if self._event_time else -(2**63)
 
-    def _give(self, namespace: Any, accumulator: Any) -> None:
+    def _give(self, namespace: Namespace, accumulator: Any) -> None:
         self.fired += 1
         result = self._finish(accumulator)
         if self._function is None:
@@ -151,7 +152,7 @@ class TimeWindowOperator(WindowOperator):
         """When a window is gone, by its last millisecond: at the latest with the last watermark."""
         return min(last + self._lateness_ms, MAX_TIMESTAMP)
 
-    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Timer]) -> None:
         timestamp = 0
         try:
             for timestamp, key, namespace in due:
@@ -177,7 +178,7 @@ class AlignedWindowOperator(TimeWindowOperator):
     def _settle(self) -> None:
         self._table.settle()
 
-    def _place(self, value: Any, stamp: Any, time_ms: int, outer: dict[Any, Any], key: Any) -> None:
+    def _place(self, value: object, stamp: int | None, time_ms: int, outer: Entries, key: object) -> None:
         size, lateness, clock = self._size, self._lateness_ms, self._clock_ms()
         last = time_ms - (time_ms - self._offset) % self._slide
         skipped = last > time_ms - size or time_ms + lateness <= clock
@@ -193,7 +194,7 @@ class AlignedWindowOperator(TimeWindowOperator):
         if skipped:
             self._too_late(value, stamp)
 
-    def _into_window(self, value: Any, namespace: Any, end: int, clock: int, outer: dict[Any, Any], key: Any) -> None:
+    def _into_window(self, value: object, namespace: object, end: int, clock: int, outer: Entries, key: object) -> None:
         inner = outer.get(key)
         if inner is None:
             inner = outer[key] = {}
@@ -208,14 +209,14 @@ class AlignedWindowOperator(TimeWindowOperator):
         if end <= clock:
             self._give(namespace, Table.copy(inner[namespace]))
 
-    def _register(self, namespace: Any, end: int, clock: int) -> None:
+    def _register(self, namespace: object, end: int, clock: int) -> None:
         backend, domain = self._backend, self._domain
         if end > clock:
             backend.register(domain, end, namespace)
         if self._lateness_ms:
             backend.register(domain, self._gone_ms(end), namespace)
 
-    def _window_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+    def _window_timer(self, timestamp: int, key: Key, namespace: Namespace) -> None:
         outer = self._backend.page.slots[self._table.slot]
         inner = outer.get(key, {})
         stored = inner.get(namespace)

@@ -9,6 +9,7 @@ from penstock.core.evictors import Evictor, TimestampedValue
 from penstock.core.functions import AggregateFunction, Function, ReduceFunction, RuntimeContext
 from penstock.runtime.state.handles import PagedListState, PagedValueState
 from penstock.runtime.state.namespaced import NamespaceSpace
+from penstock.runtime.values import Namespace, Record, Records
 
 __all__ = ["CONTENTS", "AccumulatorContents", "Combiner", "RecordContents"]
 
@@ -40,17 +41,17 @@ class Combiner:
         if isinstance(self._given, Function):
             self._given.close()
 
-    def of(self, values: Iterable[Any]) -> Any:
+    def of(self, values: Iterable[Record]) -> Any:
         """All values folded, as an accumulator; None for none."""
         accumulator = None
         for index, value in enumerate(values):
             accumulator = self.first(value) if index == 0 else self.add(accumulator, value)
         return accumulator
 
-    def first(self, value: Any) -> Any:
+    def first(self, value: object) -> Any:
         return value if self.create is None else self.add(self.create(), value)
 
-    def finish(self, accumulator: Any) -> Any:
+    def finish(self, accumulator: object) -> Any:
         return accumulator if self.result is None else self.result(accumulator)
 
 
@@ -59,24 +60,24 @@ class AccumulatorContents:
 
     def __init__(self, space: NamespaceSpace, combiner: Combiner) -> None:
         self._space, self._combiner = space, combiner
-        self._state = PagedValueState(space, "value:_contents")
+        self._state: PagedValueState[tuple[Any]] = PagedValueState(space, "value:_contents")
 
-    def add(self, namespace: Any, value: Any, timestamp: int | None) -> None:
+    def add(self, namespace: Namespace, value: Record, timestamp: int | None) -> None:
         self._space.key = namespace
         stored = self._state.value()
         combiner = self._combiner
         self._state.update((combiner.first(value) if stored is None else combiner.add(stored[0], value),))
 
-    def show(self, namespace: Any, window: Any) -> Sequence[Any] | None:
+    def show(self, namespace: object, window: object) -> Sequence[Any] | None:
         """What the window function is given; None if there is nothing."""
         self._space.key = namespace
         stored = self._state.value()
         return None if stored is None else (self._combiner.finish(stored[0]),)
 
-    def shown(self, namespace: Any, window: Any) -> None:
+    def shown(self, namespace: object, window: object) -> None:
         """The function has seen it."""
 
-    def merge(self, target: Any, sources: Iterable[Any]) -> None:
+    def merge(self, target: object, sources: Iterable[Record]) -> None:
         found = []
         for namespace in (target, *sources):
             self._space.key = namespace
@@ -91,7 +92,7 @@ class AccumulatorContents:
             self._space.key = target
             self._state.update((merged,))
 
-    def clear(self, namespace: Any) -> None:
+    def clear(self, namespace: object) -> None:
         self._space.key = namespace
         self._state.clear()
 
@@ -104,15 +105,15 @@ class RecordContents:
     ) -> None:
         self._space, self._combiner = space, combiner
         self._evictor, self._context = evictor, context
-        self._state = PagedListState(space, "list:_contents")
+        self._state: PagedListState[Any] = PagedListState(space, "list:_contents")
         self._left: list[TimestampedValue] = []
         self._evicting = False
 
-    def add(self, namespace: Any, value: Any, timestamp: int | None) -> None:
+    def add(self, namespace: Namespace, value: Record, timestamp: int | None) -> None:
         self._space.key = namespace
         self._state.add(value if self._evictor is None else (value, timestamp))
 
-    def show(self, namespace: Any, window: Any) -> Iterable[Any] | None:
+    def show(self, namespace: object, window: object) -> Iterable[Record] | None:
         self._space.key = namespace
         records = self._state.get()
         if self._evictor is None:
@@ -125,11 +126,11 @@ class RecordContents:
         values = [record.value for record in self._left]
         return values if self._combiner is None else self._combined(values)
 
-    def _combined(self, values: list[Any]) -> Sequence[Any] | None:
+    def _combined(self, values: Records) -> Sequence[Any] | None:
         assert self._combiner is not None
         return (self._combiner.finish(self._combiner.of(values)),) if values else None
 
-    def shown(self, namespace: Any, window: Any) -> None:
+    def shown(self, namespace: object, window: object) -> None:
         if self._evictor is None or not self._evicting:
             return
         self._evictor.evict_after(self._left, len(self._left), window, self._context)
@@ -137,7 +138,7 @@ class RecordContents:
         self._state.update([tuple(record) for record in self._left])
         self._left = []
 
-    def merge(self, target: Any, sources: Iterable[Any]) -> None:
+    def merge(self, target: object, sources: Iterable[Record]) -> None:
         """Records move in pieces, so that none of the windows need fit into memory (S6)."""
         for namespace in sources:
             self._space.key = namespace
@@ -147,6 +148,6 @@ class RecordContents:
             self._space.key = namespace
             self._state.clear()
 
-    def clear(self, namespace: Any) -> None:
+    def clear(self, namespace: object) -> None:
         self._space.key = namespace
         self._state.clear()

@@ -18,6 +18,7 @@ from penstock.runtime.operators.process import Emitter
 from penstock.runtime.operators.windows.merging import pack, unpack
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.namespaced import NamespaceSpace
+from penstock.runtime.values import Namespace, Record, Records
 
 __all__ = ["FunctionContext", "WindowContext"]
 
@@ -34,8 +35,8 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
         assert isinstance(windowed.space, NamespaceSpace)
         self._space = windowed.space
         self._handles: dict[tuple[str, str], Any] = {}
-        self.namespace: Any = None
-        self.merged: list[Any] = []
+        self.namespace: Namespace = None
+        self.merged: Records = []
 
     def get_current_processing_time(self) -> int:
         return self._clock.now_ms()
@@ -87,7 +88,7 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
             self._add(handle, value)
 
     @staticmethod
-    def _add(handle: Any, value: Any) -> None:
+    def _add(handle: Any, value: Record) -> None:
         if hasattr(handle, "add_all"):
             handle.add_all(list(value))
         elif value is not None:
@@ -100,7 +101,7 @@ class FunctionContext(ProcessWindowFunction.Context, ProcessAllWindowFunction.Co
     def __init__(self, operator: Emitter, keyed: RuntimeContext, windowed: LiveRuntimeContext, merging: bool) -> None:
         self._operator, self._keyed, self._windowed = operator, keyed, windowed
         self._merging = merging
-        self.namespace: Any = None
+        self.namespace: Namespace = None
 
     def window(self) -> Any:
         return unpack(self.namespace)
@@ -125,5 +126,5 @@ class FunctionContext(ProcessWindowFunction.Context, ProcessAllWindowFunction.Co
     def global_state(self) -> KeyedStateStore:
         return self._keyed
 
-    def output(self, output_tag: OutputTag, value: Any) -> None:
+    def output(self, output_tag: OutputTag, value: object) -> None:
         self._operator.output(output_tag, value, self.window().max_timestamp())

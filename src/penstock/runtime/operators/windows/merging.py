@@ -10,19 +10,20 @@ from typing import Any
 
 from penstock.core.windows import MergingWindowAssigner, TimeWindow
 from penstock.runtime.state.backend import KeyedBackend
+from penstock.runtime.values import Entries, Record, Records
 
 __all__ = ["IdentitySet", "MergingSet", "pack", "unpack"]
 
-Merge = Callable[[Any, list[Any], Any, list[Any]], None]
+Merge = Callable[[Any, Records, Any, Records], None]
 """(merged window, windows it was made of, namespace that stays, namespaces that go)."""
 
 
-def pack(window: Any) -> Any:
+def pack(window: object) -> Any:
     """A window as a namespace: small, hashable, picklable."""
     return (window.start, window.end) if type(window) is TimeWindow else window
 
 
-def unpack(namespace: Any) -> Any:
+def unpack(namespace: object) -> Any:
     """The window of a namespace."""
     return TimeWindow(*namespace) if type(namespace) is tuple else namespace
 
@@ -33,18 +34,18 @@ class IdentitySet:
     def add(self, window: Any, merge: Merge) -> Any:
         return window
 
-    def state_namespace(self, window: Any) -> Any:
+    def state_namespace(self, window: object) -> Any:
         return pack(window)
 
-    def retire(self, window: Any) -> None:
+    def retire(self, window: object) -> None:
         """Nothing to forget."""
 
 
 class _Collect(MergingWindowAssigner.MergeCallback):
     def __init__(self) -> None:
-        self.merged: list[tuple[Any, list[Any]]] = []
+        self.merged: list[tuple[Any, Records]] = []
 
-    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+    def merge(self, to_be_merged: Iterable[Record], merge_result: object) -> None:
         self.merged.append((merge_result, list(to_be_merged)))
 
 
@@ -55,11 +56,11 @@ class MergingSet:
         self._assigner, self._backend = assigner, backend
         self._slot = backend.use("_merging")
 
-    def _known(self) -> dict[Any, Any]:
-        found: dict[Any, Any] | None = self._backend.page.slots[self._slot].get(self._backend.key)
+    def _known(self) -> Entries:
+        found: Entries | None = self._backend.page.slots[self._slot].get(self._backend.key)
         return {} if found is None else found
 
-    def _save(self, known: dict[Any, Any]) -> None:
+    def _save(self, known: Entries) -> None:
         table = self._backend.page.slots[self._slot]
         if known:
             table[self._backend.key] = known
@@ -67,11 +68,11 @@ class MergingSet:
             table.pop(self._backend.key, None)
         self._backend.page.dirty = True
 
-    def state_namespace(self, window: Any) -> Any:
+    def state_namespace(self, window: object) -> Any:
         """Where a window keeps its state; None for a window that is no more."""
         return self._known().get(pack(window))
 
-    def retire(self, window: Any) -> None:
+    def retire(self, window: object) -> None:
         known = self._known()
         known.pop(pack(window), None)
         self._save(known)

@@ -55,6 +55,7 @@ class CommitCoordinator:
 
     @property
     def holding(self) -> bool:
+        """Whether a batch waits to become durable."""
         return self._waiting is not None
 
     def release(self) -> None:
@@ -93,6 +94,7 @@ class CommitCoordinator:
             committer.abandon_older_than(ORPHAN_AGE_MS, clock.now_ms())
 
     def close(self) -> None:
+        """Close the committers: called once, when the job has ended."""
         for _, committer in self._committers.values():
             committer.close()
 

@@ -107,52 +107,68 @@ class LiveRuntimeContext(RuntimeContext):
         self._timed: dict[str, bool] = {}
 
     def get_task_name(self) -> str:
+        """The name of the vertex: the names of its operators."""
         return self._task.task_name
 
     def get_number_of_parallel_subtasks(self) -> int:
+        """The parallelism of the vertex."""
         return self._task.parallelism
 
     def get_max_number_of_parallel_subtasks(self) -> int:
+        """The number of key groups."""
         return self._task.max_parallelism
 
     def get_index_of_this_subtask(self) -> int:
+        """Which subtask this is, from 0."""
         return self._task.subtask
 
     def get_attempt_number(self) -> int:
+        """How often the job has been restarted."""
         return self._task.attempt_number
 
     def get_task_name_with_subtasks(self) -> str:
+        """The name of the vertex with subtask, parallelism and attempt, as Flink writes it."""
         place = f"{self._task.subtask + 1}/{self._task.parallelism}"
         return f"{self._task.task_name} ({place})#{self.get_attempt_number()}"
 
     def in_batch_mode(self) -> bool:
+        """Whether the job runs in BATCH mode."""
         return self._task.settings.batch_mode
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
+        """A job parameter, or a default."""
         return self._task.settings.job_parameters.get(key, default_value)
 
     def get_metrics_group(self) -> MetricGroup:
+        """The metrics of this operator in this subtask."""
         return self._task.report(self._operator).group
 
     def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
+        """Register an accumulator; the driver merges those of the same name."""
         self._task.report(self._operator).add_accumulator(name, accumulator)
 
     def get_accumulator(self, name: str) -> Any:
+        """An accumulator that this operator has added."""
         return self._task.report(self._operator).accumulator(name)
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+        """A handle of a value state."""
         return cast("ValueState[Any]", self._handle(state_descriptor, ValueStateDescriptor))
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """A handle of a list state."""
         return cast("ListState[Any]", self._handle(state_descriptor, ListStateDescriptor))
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+        """A handle of a map state."""
         return cast("MapState[Any, Any]", self._handle(state_descriptor, MapStateDescriptor))
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+        """A handle of a reducing state."""
         return cast("ReducingState[Any]", self._handle(state_descriptor, ReducingStateDescriptor))
 
     def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState[Any, Any]:
+        """A handle of an aggregating state."""
         return cast("AggregatingState[Any, Any]", self._handle(state_descriptor, AggregatingStateDescriptor))
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:

@@ -130,6 +130,7 @@ class OperatorMetrics:
         self.group: MetricGroup = _Group(self, (), variables)
 
     def register(self, path: tuple[str, ...], kind: str, make: Callable[[], Any]) -> Any:
+        """The metric of a path, made if it is new; refuses a path that is in use for another kind of metric."""
         if path not in self._metrics:
             self._metrics[path] = (kind, make())
         known, metric = self._metrics[path]
@@ -138,6 +139,7 @@ class OperatorMetrics:
         return metric
 
     def add_accumulator(self, name: str, accumulator: object) -> None:
+        """Register an accumulator; refuses a name that is taken."""
         if not isinstance(accumulator, Accumulator):
             raise self._refused(f"adds {accumulator!r:.100} as accumulator {name!r}, which is not an Accumulator")
         if name in self._accumulators:
@@ -145,6 +147,7 @@ class OperatorMetrics:
         self._accumulators[name] = accumulator
 
     def accumulator(self, name: str) -> Any:
+        """The accumulator of a name; refuses one that was not added."""
         if name not in self._accumulators:
             raise self._refused(f"asks for the accumulator {name!r}, which it has not added")
         return self._accumulators[name]

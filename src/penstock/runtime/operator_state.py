@@ -114,6 +114,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
     # -- the function's life ------------------------------------------------------------------------
 
     def initialize(self) -> None:
+        """Call the function's `initialize_state`: once, before `open`."""
         self._call("initialize_state()", self._function.initialize_state)
 
     def save(self, batch: BatchInfo) -> None:
@@ -134,29 +135,37 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
     # -- contexts -----------------------------------------------------------------------------------
 
     def is_restored(self) -> bool:
+        """Whether an earlier run left state."""
         return self._place.run_id is not None
 
     def get_operator_state_store(self) -> OperatorStateStore:
+        """Where the function gets its lists."""
         return self
 
     def get_keyed_state_store(self) -> KeyedStateStore:
+        """Where the function gets keyed state, if its input is keyed."""
         return self._keyed
 
     def get_checkpoint_id(self) -> int:
+        """The number of the checkpoint that is being made: Flink counts from 1, batches from 0."""
         return self._batch.batch_id + 1
 
     def get_checkpoint_timestamp(self) -> int:
+        """The processing time of the batch."""
         return self._batch.processing_time_ms
 
     # -- lists --------------------------------------------------------------------------------------
 
     def get_registered_state_names(self) -> set[str]:
+        """The names of the lists that the function has asked for."""
         return set(self._states)
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """A list that is split among subtasks when their number changes."""
         return self._list(state_descriptor, SPLIT)
 
     def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """A list that every subtask is given whole when a run starts."""
         return self._list(state_descriptor, UNION)
 
     def _list(self, descriptor: ListStateDescriptor, mode: bytes) -> ListState[Any]:

@@ -74,9 +74,11 @@ class SourceFunctionBuffer(SourceContext):
     # -- the function's side ----------------------------------------------------------------------
 
     def collect(self, value: object) -> None:
+        """Take a record without a timestamp; waits while the buffer is full."""
         self._put((value if self._reuse else detach(value), None))
 
     def collect_with_timestamp(self, value: object, timestamp: int) -> None:
+        """Take a record with its timestamp; waits while the buffer is full."""
         if type(timestamp) is not int or not MIN_TIMESTAMP <= timestamp < MAX_TIMESTAMP:
             raise TimestampError(
                 f"collect_with_timestamp() got the timestamp {describe(timestamp)} ({type(timestamp).__name__}) for "
@@ -85,6 +87,7 @@ class SourceFunctionBuffer(SourceContext):
         self._put((value if self._reuse else detach(value), timestamp))
 
     def emit_watermark(self, mark: Watermark) -> None:
+        """Take a watermark; one that is not higher than the last is dropped."""
         if not isinstance(mark, Watermark):
             raise TypeError(f"emit_watermark() takes a Watermark, got {type(mark).__name__}")
         if mark.timestamp > self._watermark:
@@ -92,14 +95,17 @@ class SourceFunctionBuffer(SourceContext):
             self._put(_Mark(mark.timestamp))
 
     def mark_as_temporarily_idle(self) -> None:
+        """The function has nothing to emit for now; its next event makes it active again."""
         if not self._idle:
             self._put(_Mark(IDLE))
             self._idle = True
 
     def get_checkpoint_lock(self) -> AbstractContextManager[object]:
+        """A lock under which the function emits what belongs together."""
         return _CheckpointLock(self)
 
     def close(self) -> None:
+        """The function has returned: called by its thread, once."""
         with self._changed:
             self.compare()
             self._closed = True

@@ -117,6 +117,7 @@ class SourceFunctionRunner:
 
     @property
     def replayable(self) -> bool:
+        """Whether the function keeps state, so that it can be run again from a checkpoint."""
         return self._state is not None
 
     def advance(self, start: Position, limit: int) -> Position:

@@ -114,6 +114,7 @@ class StageTask:
 
     @property
     def tasks(self) -> dict[int, VertexTask]:
+        """The live tasks by vertex; for tests and for who keeps the stage between batches."""
         return self._tasks
 
 

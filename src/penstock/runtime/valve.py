@@ -55,6 +55,7 @@ class Valve(Generic[C]):
         self._ended = {c for c in ended if c in self._channels}
 
     def snapshot(self) -> ValveState:
+        """What `restore` goes on from."""
         return ValveState(dict(self._channels), frozenset(self._idle), frozenset(self._ended), self.clock)
 
     def settle(self) -> tuple[int, ...]:
@@ -90,9 +91,11 @@ class Valve(Generic[C]):
         return True
 
     def is_idle(self, channel: C) -> bool:
+        """Whether a channel is idle."""
         return channel in self._idle
 
     def has_ended(self, channel: C) -> bool:
+        """Whether a channel has ended."""
         return channel in self._ended
 
     def take(self, channel: C, mark: int) -> tuple[int, ...]:

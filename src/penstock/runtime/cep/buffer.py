@@ -21,9 +21,14 @@ ROOT = -1
 class EventStore(Protocol):
     """Where events are, by their number."""
 
-    def add(self, number: int, value: Record) -> None: ...
-    def get(self, number: int) -> Any: ...
-    def remove(self, number: int) -> None: ...
+    def add(self, number: int, value: Record) -> None:
+        """Keep an event under its number."""
+
+    def get(self, number: int) -> Any:
+        """The event with a number."""
+
+    def remove(self, number: int) -> None:
+        """Forget an event: no partial match holds it any more."""
 
 
 class SharedBuffer:

@@ -67,6 +67,7 @@ class Matching:
 
     @staticmethod
     def new(store: EventStore) -> Matching:
+        """For a key that has nothing under way."""
         return Matching(SharedBuffer(store))
 
     @staticmethod

@@ -73,12 +73,14 @@ class CepOperator(KeyedOperator):
         self._events: PagedMapState[int, Record] = PagedMapState(backend, "cep:events")
 
     def open(self) -> None:
+        """Open the conditions, each once, and the match function."""
         context = LiveRuntimeContext(self.task, self.desc, keyed=False)
         for condition in self._conditions:
             condition.open(context)
         self._function.open(context)
 
     def close(self) -> None:
+        """Close the match function and the conditions."""
         self._function.close()
         for condition in self._conditions:
             condition.close()
@@ -86,6 +88,7 @@ class CepOperator(KeyedOperator):
     # -- records ------------------------------------------------------------------------------------
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Take records of many keys: in event time they wait for the watermark, else they are matched at once."""
         assert keys is not None, "a pattern operator got records without keys"
         backend, pages = self._backend, self._backend.pages(keys)
         take = self._wait if self._spec.event_time else self._match_now

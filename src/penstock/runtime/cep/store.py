@@ -22,13 +22,16 @@ class StateEvents:
         self._gone: list[int] = []
 
     def add(self, number: int, value: Record) -> None:
+        """Keep an event; it is encoded now, and written by `save`."""
         self._new[number] = encode(value)
 
     def get(self, number: int) -> Any:
+        """The event with a number, as it was when it came."""
         stored = self._new.get(number, _GONE)
         return self._state.get(number) if stored is _GONE else decode(stored)
 
     def remove(self, number: int) -> None:
+        """Forget an event; state is changed by `save`."""
         if self._new.pop(number, _GONE) is _GONE:
             self._gone.append(number)
 

@@ -39,12 +39,14 @@ class AsyncOperator(Emitter):
         self._thread: threading.Thread | None = None
 
     def open(self) -> None:
+        """Open the function and start the thread of the event loop."""
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=False))
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"async-{self.desc.name}", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
+        """Stop the event loop, wait for its thread and close the function."""
         if self._loop is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -53,6 +55,7 @@ class AsyncOperator(Emitter):
         self._function.close()
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Start a call for each record and wait for all of them; in ordered mode results keep the order of records."""
         stamps = list(timestamps) if timestamps is not None else list(repeat(None, len(values)))
         try:
             made = self._wait(self._all(values))

@@ -52,15 +52,18 @@ class Fan:
         self._copies = copies
 
     def emit(self, values: Records, timestamps: Timestamps) -> None:
+        """Give records to all outputs; all but the last get copies."""
         for output in self._outputs[:-1]:
             output.emit(list(map(detach, values)) if self._copies else values, timestamps)
         self._outputs[-1].emit(values, timestamps)
 
     def watermark(self, timestamp: int) -> None:
+        """Pass a watermark to all outputs."""
         for output in self._outputs:
             output.watermark(timestamp)
 
     def status(self, idle: bool) -> None:
+        """Pass idleness to all outputs."""
         for output in self._outputs:
             output.status(idle)
 
@@ -121,6 +124,7 @@ class Operator:
         return self.current_watermark
 
     def forward_watermark(self, timestamp: int) -> None:
+        """Pass a watermark to the main output and to all side outputs."""
         self.out.watermark(timestamp)
         for side in self.sides.values():
             side.watermark(timestamp)
@@ -130,6 +134,7 @@ class Operator:
         self.forward_status(idle)
 
     def forward_status(self, idle: bool) -> None:
+        """Pass idleness to the main output and to all side outputs."""
         self.out.status(idle)
         for side in self.sides.values():
             side.status(idle)
@@ -161,6 +166,7 @@ class Operator:
     # -- chaining: an operator is the output of the one before it ---------------------------------
 
     def emit(self, values: Records, timestamps: Timestamps) -> None:
+        """Take records from the operator before it in the chain."""
         self.process(values, timestamps, None)
 
 

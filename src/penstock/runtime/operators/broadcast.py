@@ -153,6 +153,7 @@ class BroadcastOperator(_Broadcasting, ProcessOperator):
         self._broadcast_context = _BroadcastContext(self, None, self._maps, True)
 
     def entry(self, index: int) -> Entry:
+        """Input 0 is given the read-only context, input 1 the one that may write."""
         context, method = (self._context, self._broadcast_context)[index], self._methods[index]
         return lambda values, timestamps, keys: self.run(self._function, method, context, values, timestamps)
 
@@ -168,10 +169,12 @@ class KeyedBroadcastOperator(_Broadcasting, KeyedProcessOperator):
         self._runtime: LiveRuntimeContext | None = None
 
     def open(self) -> None:
+        """Open the function, and keep the context for `apply_to_keyed_state`."""
         self._runtime = LiveRuntimeContext(self.task, self.desc, keyed=True)
         self._function.open(self._runtime)
 
     def entry(self, index: int) -> Entry:
+        """Input 0 is keyed; input 1 is the broadcast side, which has no key."""
         if index == 0:
             return super().entry(0)
         method, context = self._methods[1], self._broadcast_context

@@ -42,12 +42,15 @@ class CoercedOutput:
         self._coercion, self._output = coercion, output
 
     def emit(self, values: Records, timestamps: Timestamps) -> None:
+        """Coerce records and pass them on."""
         self._output.emit(self._coercion(values), timestamps)
 
     def watermark(self, timestamp: int) -> None:
+        """Pass a watermark on."""
         self._output.watermark(timestamp)
 
     def status(self, idle: bool) -> None:
+        """Pass idleness on."""
         self._output.status(idle)
 
 

@@ -31,6 +31,7 @@ class GuardedFlatMap(FlatMapOperator):
         self._stamps: Iterator[int | None] = repeat(None)
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call for each record; the timestamps go along for records that are put aside."""
         self._stamps = iter(timestamps) if timestamps is not None else repeat(None)
         super().process(values, timestamps, keys)
 
@@ -53,6 +54,7 @@ class GuardedFilter(FilterOperator):
         self._stamps: Iterator[int | None] = repeat(None)
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call for each record; the timestamps go along for records that are put aside."""
         self._stamps = iter(timestamps) if timestamps is not None else repeat(None)
         super().process(values, timestamps, keys)
 

@@ -50,15 +50,19 @@ class JoinContext(ProcessJoinFunction.Context):
         self.timestamp = 0
 
     def get_left_timestamp(self) -> int | None:
+        """The timestamp of the left record, None if there is none."""
         return self.left
 
     def get_right_timestamp(self) -> int | None:
+        """The timestamp of the right record, None if there is none."""
         return self.right
 
     def get_timestamp(self) -> int:
+        """The timestamp of the pair: the later of the two."""
         return self.timestamp
 
     def output(self, output_tag: OutputTag, value: object) -> None:
+        """Send a value to a side output, with the timestamp of the pair."""
         self._operator.output(output_tag, value, self.timestamp)
 
 
@@ -89,12 +93,15 @@ class IntervalJoinOperator(KeyedOperator):
         self._slot = self._backend.use(WAITING)
 
     def open(self) -> None:
+        """Open the join function."""
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=True))
 
     def close(self) -> None:
+        """Close the join function."""
         self._function.close()
 
     def entry(self, index: int) -> Entry:
+        """Input 0 is the left side, input 1 the right one."""
         return partial(self._process, index)
 
     # -- records ------------------------------------------------------------------------------------
@@ -320,11 +327,13 @@ class GuardedIntervalJoin(IntervalJoinOperator):
             super().output(*sent)
 
     def output(self, tag: OutputTag, value: object, timestamp: int | None) -> None:
+        """Send to a side output, or hold back while a guarded call lasts."""
         if self._aside is None:
             super().output(tag, value, timestamp)
         else:
             self._aside.append((tag, self._detach(value), timestamp))
 
     def flush_main(self) -> None:
+        """Pass records on, unless a guarded call lasts that may still fail."""
         if self._aside is None:
             super().flush_main()

@@ -91,6 +91,7 @@ class Emitter(Operator):
             self.out.emit(values, _or_none(times))
 
     def flush(self) -> None:
+        """Pass on everything gathered, for the main output and for side outputs."""
         self.flush_main()
         for tag, (values, times) in self._side.items():
             if values:
@@ -98,6 +99,7 @@ class Emitter(Operator):
                 self.sides[tag].emit(values, _or_none(times))
 
     def forward_watermark(self, timestamp: int) -> None:
+        """Pass on what was gathered, then the watermark: records must not be overtaken."""
         self.flush()
         super().forward_watermark(timestamp)
 
@@ -115,10 +117,12 @@ class Emitter(Operator):
         self.flush()
 
     def forward_status(self, idle: bool) -> None:
+        """Pass on what was gathered, then idleness."""
         self.flush()
         super().forward_status(idle)
 
     def failed(self, doing: str, record: object, result: object, error: Exception) -> Exception:
+        """The error to raise for one that came out of a call, `result` being what the call returned before."""
         if isinstance(error, TypeError) and result is not None and not hasattr(result, "__iter__"):
             return not_iterable(self.desc.name, self.desc.uid, doing, record, result)
         return user_failure(self.desc.name, self.desc.uid, doing, record, error)
@@ -202,19 +206,24 @@ class Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
         self.domain = TimeDomain.EVENT_TIME
 
     def timer_service(self) -> TimerService:
+        """Clocks and timers of the current key."""
         return self._timers
 
     def timestamp(self) -> int | None:
+        """The timestamp of the record, or of the timer that fires."""
         stamp: int | None = self.stamp
         return stamp
 
     def get_current_key(self) -> Any:
+        """The current key, None on a stream that is not keyed."""
         return shown(self._backend.key) if self._backend is not None else None
 
     def time_domain(self) -> TimeDomain:
+        """Whether the timer that fires is one of event time or of processing time."""
         return self.domain
 
     def output(self, output_tag: OutputTag, value: object) -> None:
+        """Send a value to a side output, with the timestamp of the record."""
         self._operator.output(output_tag, value, self.stamp)
 
 
@@ -229,15 +238,19 @@ class ProcessOperator(Emitter):
         self._context = Context(self, None)
 
     def open(self) -> None:
+        """Open the function; it has no keyed state."""
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=False))
 
     def close(self) -> None:
+        """Close the function."""
         self._function.close()
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call the function for each record of the first input."""
         self.run(self._function, self._methods[0], self._context, values, timestamps)
 
     def entry(self, index: int) -> Entry:
+        """Each input has a method of its own."""
         method = self._methods[index]
         return lambda values, timestamps, keys: self.run(self._function, method, self._context, values, timestamps)
 
@@ -255,6 +268,7 @@ class KeyedOperator(Emitter):
         raise NotImplementedError
 
     def watermark(self, timestamp: int) -> None:
+        """Move the event-time clock, fire timers that are due and pass the watermark on."""
         if timestamp == MAX_WATERMARK and not self.task.settings.batch_mode:
             self.processing_time(self.task.clock.now_ms())
         self.current_watermark = timestamp
@@ -274,6 +288,7 @@ class KeyedOperator(Emitter):
             pass
 
     def processing_time(self, now_ms: int) -> None:
+        """Fire processing-time timers that are due and pass on what they make."""
         if self._backend.earliest(PROCESSING) <= now_ms:
             self._fire(TimeDomain.PROCESSING_TIME, self._backend.due(PROCESSING, now_ms))
             self.flush()
@@ -292,17 +307,21 @@ class KeyedProcessOperator(KeyedOperator):
         self._only_last = False
 
     def open(self) -> None:
+        """Open the function; a rolling function whose calls can be spared is taken note of."""
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=True))
         if self.poison is None and isinstance(self._function, RollingFunction):
             self._rolled, self._only_last = self._function.rolled, self._function.only_last
 
     def close(self) -> None:
+        """Close the function."""
         self._function.close()
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call the function for each record of the first input."""
         self._process(self._methods[0], values, timestamps, keys)
 
     def entry(self, index: int) -> Entry:
+        """Each input has a method of its own."""
         return partial(self._process, self._methods[index])
 
     def _process(self, method: str, values: Records, timestamps: Timestamps, keys: Keys) -> None:

@@ -37,14 +37,17 @@ class SinkOperator(Operator):
         self._last_batch = -1
 
     def restore(self, state: Any) -> None:
+        """Take over the committables of the last durable batch, with their generation."""
         if isinstance(state, list):  # from a savepoint, or from before there were generations
             state = (state, "", -1)
         self._committables, self._generation, self._last_batch = state
 
     def snapshot(self) -> object:
+        """The committables of this batch; None until the sink has prepared anything."""
         return (self._committables, self._generation, self._last_batch) if self._generation else None
 
     def begin(self) -> None:
+        """In the first batch of a run, send what the last durable batch had prepared to the driver again."""
         if self.task.new_run and self._committables:
             self._send(PENDING)
         self._committables = []
@@ -52,6 +55,7 @@ class SinkOperator(Operator):
             self._generation, self._last_batch = self.task.batch.run_id, -1
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Write records; a guarded sink is given them one by one."""
         if self.poison is not None:
             # a writer that raises on many records does not say which of them it has taken
             self.poison.one_by_one(values, timestamps, partial(_write_one, self._open_writer()))
@@ -88,6 +92,7 @@ class SinkOperator(Operator):
         return self.desc.spec.sink.create_writer(context)
 
     def end(self) -> None:
+        """Prepare the commit, and send the committables to the driver."""
         if self._writer is not None:
             try:
                 self._committables = self._prepare(self._writer)
@@ -107,6 +112,7 @@ class SinkOperator(Operator):
         return prepared
 
     def close(self) -> None:
+        """Close a writer that a failed batch left open."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -136,9 +142,11 @@ class CollectOperator(Operator):
         self._sent = 0
 
     def begin(self) -> None:
+        """Number the rows of a batch from 0."""
         self._sent = 0
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Send records to the driver in one row."""
         if self._shape is not None:
             values = self._shaped(self._shape, values)
         collected = Collected(self._name, self.task.subtask, self.task.parallelism, values)

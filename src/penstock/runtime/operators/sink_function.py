@@ -88,9 +88,11 @@ class FunctionSinkOperator(Operator):
         self._life = _Life(self._function, desc, task)
 
     def open(self) -> None:
+        """Open the function."""
         self._life.open()
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call the function for each record; a guarded one goes on without records that fail."""
         if self.poison is not None:
             self.poison.one_by_one(values, timestamps, self._write_one)
             return
@@ -126,10 +128,12 @@ class FunctionSinkOperator(Operator):
             invoke(value, context)
 
     def watermark(self, timestamp: int) -> None:
+        """Tell the function of time, and of the end of the input."""
         super().watermark(timestamp)
         self._life.watermark(timestamp)
 
     def close(self) -> None:
+        """Close the function."""
         self._life.close()
 
 
@@ -143,16 +147,20 @@ class TransactionOperator(SinkOperator):
         self._life = _Life(self._function, desc, task)
 
     def open(self) -> None:
+        """Open the function."""
         self._life.open()
 
     def create_writer(self, context: WriterInitContext) -> SinkWriter:
+        """A writer that is one transaction of the function."""
         return _Transaction(self._function, _Context(self.task.clock), self)
 
     def watermark(self, timestamp: int) -> None:
+        """Tell the function of time, and of the end of the input."""
         super().watermark(timestamp)
         self._life.watermark(timestamp)
 
     def close(self) -> None:
+        """Abort a transaction that is still open, and close the function."""
         super().close()
         self._life.close()
 

@@ -74,10 +74,12 @@ class TimestampsOperator(Operator):
     # -- state ------------------------------------------------------------------------------------
 
     def restore(self, state: Any) -> None:
+        """Take over the watermarks; the generators' own state waits for `open`."""
         valve, self._saved = state
         self._valve.restore(valve)
 
     def open(self) -> None:
+        """Make a generator for each watermark channel, with the state that it had."""
         for channel in self._channels:
             made = make_generator(self._strategy.generator, self.task, channel, self.desc.name, self.desc.uid)
             state = self._generators[channel] = _ChannelGenerator(made)
@@ -87,9 +89,11 @@ class TimestampsOperator(Operator):
 
     @property
     def sent_watermark(self) -> int:
+        """The combined clock."""
         return self._valve.clock
 
     def snapshot(self) -> object:
+        """The watermarks and the state of all generators; None if nothing has come yet."""
         generators = {channel: state.snapshot() for channel, state in self._generators.items()}
         blank = self._valve.clock == MIN_WATERMARK and all(w == (None, None, False) for w in generators.values())
         return None if blank else (self._valve.snapshot(), generators)
@@ -97,19 +101,23 @@ class TimestampsOperator(Operator):
     # -- records ----------------------------------------------------------------------------------
 
     def begin(self) -> None:
+        """Count records for periodic watermarks anew; the time-out of channels starts with the first batch."""
         for state in self._generators.values():
             state.since = 0
             if state.active_ms is None and self._idle_ms is not None:
                 state.active_ms = self.task.batch.processing_time_ms
 
     def resume(self) -> None:
+        """Send what the restored watermarks make of the clock."""
         for move in self._valve.settle():
             self._forward(move)
 
     def sleeps(self, input_sleeps: bool) -> bool:
+        """Whether all channels are idle; the input's idleness does not count."""
         return self._valve.asleep
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Give records their timestamps and pass them on, with watermarks exactly where they belong."""
         stamped: Timestamps
         try:
             stamped = self._assign(values, timestamps)
@@ -158,6 +166,7 @@ class TimestampsOperator(Operator):
     # -- time -------------------------------------------------------------------------------------
 
     def end(self) -> None:
+        """Emit periodic watermarks, and idleness of channels that had no record for their time-out."""
         now_ms = self.task.batch.processing_time_ms
         for channel, state in self._generators.items():
             state.since = 0
@@ -182,9 +191,11 @@ class TimestampsOperator(Operator):
         return NO_TIMER if silent else state.active_ms + self._idle_ms
 
     def next_processing_ms(self) -> int:
+        """When the next channel may become idle."""
         return min((self._idle_due_ms(channel, state) for channel, state in self._generators.items()), default=NO_TIMER)
 
     def watermark_channel_ended(self, channel: WatermarkChannel) -> None:
+        """Emit a last periodic watermark and the end of the channel."""
         if not self._valve.has_ended(channel):
             state = self._generators[channel]
             if self._periodic and not state.timed_out:

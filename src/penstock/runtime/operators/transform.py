@@ -45,6 +45,7 @@ class MapOperator(_Transform):
     doing = "The map function"
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call for each record and pass the results on, with the same timestamps."""
         call, rest = self.call, iter(values)
         try:
             if self._reuse:
@@ -62,6 +63,7 @@ class FilterOperator(_Transform):
     doing = "The filter function"
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Pass on the records, with their timestamps, that the function keeps."""
         call, rest = self.call, iter(values)
         try:
             if timestamps is None:
@@ -82,6 +84,7 @@ class FlatMapOperator(_Transform):
     doing = "The flat_map function"
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call for each record; results have the timestamp of the record they were made of."""
         rest = iter(values)
         limit = self.task.settings.chunk_records
         out: Records = []

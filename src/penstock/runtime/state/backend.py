@@ -70,6 +70,7 @@ class KeyedBackend(PageCache):
             self._heaps[domain].push((timestamp, next(self._order), page, self.key, namespace))
 
     def delete(self, domain: int, timestamp: int, namespace: object = None) -> None:
+        """Delete a timer of the current key, if it is set."""
         if self.page.timers[domain].pop((timestamp, self.key, namespace), self) is None:
             self.page.dirty = True
 
@@ -150,6 +151,7 @@ class KeyedBackend(PageCache):
             self.page = before
 
     def loaded_pages(self) -> Iterable[Page]:
+        """The pages in memory."""
         return self._pages.values()
 
     def load_due_for_sweep(self, upto: int, limit: int) -> None:

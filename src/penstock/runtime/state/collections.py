@@ -46,6 +46,7 @@ class SegmentList:
         return (SegmentList, (self.runs, self.tail, self.tail_bytes))
 
     def append(self, backend: StateSpace, item: object) -> None:
+        """Append an encoded item; a full tail becomes a segment."""
         self.tail.append(item)
         self.tail_bytes += item_size(item)
         if self.tail_bytes >= SEGMENT_BYTES:
@@ -80,6 +81,7 @@ class SegmentList:
         self.runs[:1] = [(first + 1, count - 1)] if count > 1 else []
 
     def drop(self, backend: StateSpace) -> None:
+        """Remove all segments from the store."""
         for key in self.keys(backend):
             backend.drop_blob(key)
 
@@ -115,6 +117,7 @@ class BucketMap:
 
     @staticmethod
     def of(backend: StateSpace, entries: Entries) -> BucketMap:
+        """A map that outgrew its page, in buckets."""
         made = BucketMap([], 0)
         made._rebuild(backend, entries)
         return made
@@ -135,9 +138,11 @@ class BucketMap:
         return backend.names.segment(backend.page.ident[0], number)
 
     def get(self, backend: StateSpace, key: object, default: object) -> Any:
+        """The encoded value of a map key."""
         return backend.bucket(self._name(backend, key)).get(key, default)
 
     def put(self, backend: StateSpace, key: object, value: object) -> None:
+        """Put an encoded value; buckets that have grown too large are made anew."""
         bucket = backend.bucket(self._name(backend, key), change=True)
         self.count += key not in bucket
         bucket[key] = value
@@ -147,11 +152,13 @@ class BucketMap:
             self._rebuild(backend, entries)
 
     def remove(self, backend: StateSpace, key: object) -> None:
+        """Remove a map key, if it is there."""
         bucket = backend.bucket(self._name(backend, key), change=True)
         if bucket.pop(key, bucket) is not bucket:
             self.count -= 1
 
     def names(self, backend: StateSpace) -> list[bytes]:
+        """Store keys of the buckets."""
         return [backend.names.segment(backend.page.ident[0], n) for n in self.buckets]
 
     def items(self, backend: StateSpace) -> Iterator[tuple[Any, Any]]:
@@ -160,5 +167,6 @@ class BucketMap:
             yield from list(backend.bucket(name).items())
 
     def drop(self, backend: StateSpace) -> None:
+        """Remove all buckets from the store."""
         for name in self.names(backend):
             backend.drop_blob(name)

@@ -58,11 +58,13 @@ class PagedValueState(ValueState[T]):
         self._slot = backend.use(name)
 
     def value(self) -> Any:
+        """The value of the current key, decoded anew at each call if it is mutable."""
         backend = self._backend
         stored = backend.page.slots[self._slot].get(backend.key)
         return loads(stored) if type(stored) is Encoded else stored
 
     def update(self, value: T | None) -> None:
+        """Replace the value of the current key; None clears it."""
         if type(value) is not self._plain:
             if value is None:
                 return self.clear()
@@ -86,6 +88,7 @@ class PagedValueState(ValueState[T]):
         page.dirty = True
 
     def clear(self) -> None:
+        """Forget the value of the current key."""
         _drop(self._backend, self._slot)
 
 
@@ -98,10 +101,12 @@ class PagedReducingState(ReducingState[T]):
         self._slot = backend.use(name)
 
     def get(self) -> Any:
+        """What the values of the current key were reduced to, or None."""
         backend = self._backend
         return decode(backend.page.slots[self._slot].get(backend.key))
 
     def add(self, value: T) -> None:
+        """Reduce one more value of the current key."""
         self.fold(value)
 
     def fold(self, value: T) -> T:
@@ -137,6 +142,7 @@ class PagedReducingState(ReducingState[T]):
         return results
 
     def clear(self) -> None:
+        """Forget the result of the current key."""
         _drop(self._backend, self._slot)
 
 
@@ -148,16 +154,19 @@ class PagedAggregatingState(AggregatingState[IN, OUT]):
         self._function = function
 
     def get(self) -> Any:
+        """The result of the current key's accumulator, or None."""
         accumulator = self._value.value()
         return None if accumulator is None else self._function.get_result(accumulator)
 
     def add(self, value: IN) -> None:
+        """Add a value to the current key's accumulator."""
         accumulator = self._value.value()
         if accumulator is None:
             accumulator = self._function.create_accumulator()
         self._value.update(self._function.add(value, accumulator))
 
     def clear(self) -> None:
+        """Forget the accumulator of the current key."""
         self._value.clear()
 
 
@@ -174,6 +183,7 @@ class PagedListState(ListState[T]):
         return table
 
     def get(self) -> Iterable[T]:
+        """The items of the current key; a long list is read in pieces, as it was at the time of the call."""
         stored = self._table.get(self._backend.key)
         if stored is None:
             return []
@@ -182,12 +192,15 @@ class PagedListState(ListState[T]):
         return _SegmentView(self._backend, stored)
 
     def add(self, value: T) -> None:
+        """Append an item."""
         self._append((value,))
 
     def add_all(self, values: Iterable[T]) -> None:
+        """Append several items."""
         self._append(values)
 
     def update(self, values: Iterable[T]) -> None:
+        """Replace the whole list."""
         kept = list(values)
         self.clear()
         self._append(kept)
@@ -210,6 +223,7 @@ class PagedListState(ListState[T]):
         backend.page.dirty = True
 
     def clear(self) -> None:
+        """Forget the list of the current key."""
         stored = _drop(self._backend, self._slot)
         if type(stored) is SegmentList:
             stored.drop(self._backend)
@@ -239,12 +253,14 @@ class PagedMapState(MapState[K, V]):
         return table
 
     def get(self, key: K) -> Any:
+        """The value of a map key, or None."""
         found = self._find(key)
         if type(found) is Encoded:
             return loads(found)
         return None if found is _ABSENT else found
 
     def contains(self, key: K) -> bool:
+        """Whether a map key is there."""
         return self._find(key) is not _ABSENT
 
     def _find(self, key: K) -> Any:
@@ -255,6 +271,7 @@ class PagedMapState(MapState[K, V]):
         return _ABSENT if stored is None else stored.get(backend, key, _ABSENT)
 
     def put(self, key: K, value: V) -> None:
+        """Put one entry."""
         self.put_encoded(key, value if type(value) in IMMUTABLE else encode(value))
 
     def put_encoded(self, key: K, item: object) -> None:
@@ -274,10 +291,12 @@ class PagedMapState(MapState[K, V]):
         page.dirty = True
 
     def put_all(self, dict_value: dict[K, V]) -> None:
+        """Put several entries."""
         for key, value in dict_value.items():
             self.put(key, value)
 
     def remove(self, key: K) -> None:
+        """Remove one entry, if it is there."""
         backend = self._backend
         stored: Stored = self._table.get(backend.key)
         if stored is None:
@@ -291,12 +310,15 @@ class PagedMapState(MapState[K, V]):
         backend.page.dirty = True
 
     def items(self) -> Iterable[tuple[K, V]]:
+        """All entries."""
         return [(k, decode(v)) for k, v in self._entries()]
 
     def keys(self) -> Iterable[K]:
+        """All map keys."""
         return [k for k, _ in self._entries()]
 
     def values(self) -> Iterable[V]:
+        """All values."""
         return [decode(v) for _, v in self._entries()]
 
     def _entries(self) -> Iterable[tuple[K, V]]:
@@ -306,9 +328,11 @@ class PagedMapState(MapState[K, V]):
         return stored.items() if type(stored) is dict else stored.items(self._backend)
 
     def is_empty(self) -> bool:
+        """Whether the current key has no entry."""
         return self._table.get(self._backend.key) is None
 
     def clear(self) -> None:
+        """Forget the map of the current key."""
         stored = _drop(self._backend, self._slot)
         if type(stored) is BucketMap:
             stored.drop(self._backend)

@@ -27,6 +27,7 @@ class SweptHeap(list[Any]):
         self._limit = _SLACK
 
     def push(self, entry: object) -> None:
+        """Add an entry; the heap is swept first if it has doubled since the last sweep."""
         if len(self) >= self._limit:
             self.sweep()
         heappush(self, entry)

@@ -73,10 +73,13 @@ class NamespaceSpace:
 
     @property
     def names(self) -> StoreKeys:
+        """Keys of the operator's blobs."""
         return self._real.names
 
     def use(self, name: str) -> int:
+        """The slot of a table that holds namespaces of keys; its name ends in `@`."""
         return self._real.use(f"{name}@")
 
     def group_of(self, page: object) -> Group:
+        """The directory of the current key's key group."""
         return self._real.group_of(self._real.page)

@@ -111,12 +111,14 @@ class Group:
 
     @staticmethod
     def decode(number: int, blob: bytes | None) -> Group:
+        """A directory from its blob; an empty one if there is none."""
         if blob is None:
             return Group(number)
         pages, next_segment = loads(blob)
         return Group(number, pages, next_segment, max((d for d, _ in pages), default=0))
 
     def encode(self) -> bytes:
+        """Its blob."""
         return dumps((self.pages, self.next_segment))
 
     @property
@@ -142,21 +144,25 @@ class Group:
         raise AssertionError("unreachable: the deepest level always has room")
 
     def set_page(self, depth: int, bits: int, earliest: Earliest, new: bool) -> None:
+        """Note a page and its earliest timers."""
         if new or self.pages.get((depth, bits)) != earliest:
             self.pages[depth, bits] = earliest
             self.deepest = max(self.deepest, depth)
             self.dirty = True
 
     def drop_page(self, depth: int, bits: int) -> None:
+        """Forget a page that is empty or was split."""
         if self.pages.pop((depth, bits), None) is not None:
             self.dirty = True
 
     def take_segment(self) -> int:
+        """A number for a new segment."""
         number = self.next_segment
         self.next_segment += 1
         self.dirty = True
         return number
 
     def earliest(self) -> Earliest:
+        """The earliest timers of all its pages."""
         columns = zip_longest((NO_TIMER, NO_TIMER), *self.pages.values(), fillvalue=NO_TIMER)
         return tuple(map(min, columns))

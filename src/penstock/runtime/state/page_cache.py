@@ -140,6 +140,7 @@ class PageCache:
                 self._evict()
 
     def group_of(self, page: Page) -> Group:
+        """The directory that a page belongs to."""
         return self._groups[page.ident[0]]
 
     def _load_keys(self, keys: Iterable[Key]) -> None:

@@ -75,6 +75,7 @@ class TtlValueState(_Expiring, ValueState[T]):
         self._inner: PagedValueState[tuple[int, T]] = PagedValueState(backend, name)
 
     def value(self) -> Any:
+        """The value of the current key, unless it has expired."""
         found = self._inner.value()
         if found is None:
             return None
@@ -86,6 +87,7 @@ class TtlValueState(_Expiring, ValueState[T]):
         return found[1]
 
     def update(self, value: T | None) -> None:
+        """Replace the value of the current key and stamp it; None clears it."""
         if value is None:
             return self._inner.clear()
         self._inner.update(self._stamped(value))
@@ -98,6 +100,7 @@ class TtlValueState(_Expiring, ValueState[T]):
         return found[1]
 
     def clear(self) -> None:
+        """Forget the value of the current key."""
         self._inner.clear()
 
 
@@ -112,9 +115,11 @@ class TtlReducingState(ReducingState[T]):
         self._reduce = reduce
 
     def get(self) -> Any:
+        """What the values of the current key were reduced to, or None."""
         return self._value.value()
 
     def add(self, value: T) -> None:
+        """Reduce one more value of the current key."""
         self.fold(value)
 
     def fold(self, value: T) -> T:
@@ -125,6 +130,7 @@ class TtlReducingState(ReducingState[T]):
         return result
 
     def clear(self) -> None:
+        """Forget the result of the current key."""
         self._value.clear()
 
 
@@ -136,15 +142,18 @@ class TtlAggregatingState(AggregatingState[IN, OUT]):
         self._function = function
 
     def get(self) -> Any:
+        """The result of the current key's accumulator, or None."""
         accumulator = self._value.value()
         return None if accumulator is None else self._function.get_result(accumulator)
 
     def add(self, value: IN) -> None:
+        """Add a value to the current key's accumulator."""
         base = self._value.base(_ABSENT)
         accumulator = self._function.create_accumulator() if base is _ABSENT else base
         self._value.update(self._function.add(value, accumulator))
 
     def clear(self) -> None:
+        """Forget the accumulator of the current key."""
         self._value.clear()
 
 
@@ -156,6 +165,7 @@ class TtlListState(_Expiring, ListState[T]):
         self._inner: PagedListState[tuple[int, T]] = PagedListState(backend, name)
 
     def get(self) -> Iterable[T]:
+        """The items of the current key that have not expired."""
         pairs = self._inner.get()
         if type(pairs) is not list and not self._life.on_read:
             return _LiveView(pairs, self._life)
@@ -168,15 +178,19 @@ class TtlListState(_Expiring, ListState[T]):
         return [value for _, value in (pairs if self._life.lenient else alive)]
 
     def add(self, value: T) -> None:
+        """Append an item."""
         self._inner.add(self._stamped(value))
 
     def add_all(self, values: Iterable[T]) -> None:
+        """Append several items."""
         self._inner.add_all(map(self._stamped, values))
 
     def update(self, values: Iterable[T]) -> None:
+        """Replace the whole list."""
         self._inner.update(map(self._stamped, values))
 
     def clear(self) -> None:
+        """Forget the list of the current key."""
         self._inner.clear()
 
 
@@ -200,10 +214,12 @@ class TtlMapState(_Expiring, MapState[K, V]):
         self._inner: PagedMapState[K, tuple[int, V]] = PagedMapState(backend, name)
 
     def get(self, key: K) -> V | None:
+        """The value of a map key, or None."""
         found = self._seen(key)
         return None if found is None else found[1]
 
     def contains(self, key: K) -> bool:
+        """Whether a map key is there."""
         return self._seen(key) is not None
 
     def _seen(self, key: K) -> tuple[int, V] | None:
@@ -219,29 +235,37 @@ class TtlMapState(_Expiring, MapState[K, V]):
         return found
 
     def put(self, key: K, value: V) -> None:
+        """Put one entry."""
         self._inner.put(key, self._stamped(value))
 
     def put_all(self, dict_value: dict[K, V]) -> None:
+        """Put several entries."""
         for key, value in dict_value.items():
             self.put(key, value)
 
     def remove(self, key: K) -> None:
+        """Remove one entry, if it is there."""
         self._inner.remove(key)
 
     def items(self) -> Iterable[tuple[K, V]]:
+        """All entries; expired ones are left out."""
         seen = ((key, self._seen(key)) for key in self._inner)
         return [(key, found[1]) for key, found in seen if found is not None]
 
     def keys(self) -> Iterable[K]:
+        """All map keys; expired ones are left out."""
         return [key for key, _ in self.items()]
 
     def values(self) -> Iterable[V]:
+        """All values; expired ones are left out."""
         return [value for _, value in self.items()]
 
     def is_empty(self) -> bool:
+        """Whether the current key has no entry."""
         if self._life.lenient:
             return self._inner.is_empty()
         return all(map(self._dead, self._inner.values()))
 
     def clear(self) -> None:
+        """Forget the map of the current key."""
         self._inner.clear()

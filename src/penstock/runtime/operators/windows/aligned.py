@@ -72,6 +72,7 @@ class Table:
         return detach(stored.accumulator) if type(stored) is Live else Table.read(stored)
 
     def write(self, inner: Entries, namespace: Namespace, accumulator: Any) -> None:
+        """Keep an accumulator; one that may be mutable stays live until `settle`."""
         if type(accumulator) in IMMUTABLE:
             inner[namespace] = (accumulator,)
             return
@@ -116,6 +117,7 @@ class TimeWindowOperator(WindowOperator):
         raise NotImplementedError
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Take records of many keys into their windows."""
         assert keys is not None, "a window operator got records without keys"
         backend, pages = self._backend, self._backend.pages(keys)
         stamps = repeat(None) if timestamps is None else timestamps
@@ -173,6 +175,7 @@ class AlignedWindowOperator(TimeWindowOperator):
         self._table = Table(self._backend.use(CONTENTS))
 
     def slot(self) -> int:
+        """The table that `AccumulatorContents` uses too."""
         return self._table.slot
 
     def _settle(self) -> None:

@@ -34,10 +34,12 @@ class Combiner:
             self.add = self.merge = given.reduce if isinstance(given, ReduceFunction) else given
 
     def open(self, context: RuntimeContext) -> None:
+        """Open the function, if it can be opened."""
         if isinstance(self._given, Function):
             self._given.open(context)
 
     def close(self) -> None:
+        """Close the function, if it can be closed."""
         if isinstance(self._given, Function):
             self._given.close()
 
@@ -49,9 +51,11 @@ class Combiner:
         return accumulator
 
     def first(self, value: object) -> Any:
+        """The accumulator of a window's first value."""
         return value if self.create is None else self.add(self.create(), value)
 
     def finish(self, accumulator: object) -> Any:
+        """The result of an accumulator."""
         return accumulator if self.result is None else self.result(accumulator)
 
 
@@ -63,6 +67,7 @@ class AccumulatorContents:
         self._state: PagedValueState[tuple[Any]] = PagedValueState(space, "value:_contents")
 
     def add(self, namespace: Namespace, value: Record, timestamp: int | None) -> None:
+        """Add a value to the accumulator of a window."""
         self._space.key = namespace
         stored = self._state.value()
         combiner = self._combiner
@@ -78,6 +83,7 @@ class AccumulatorContents:
         """The function has seen it."""
 
     def merge(self, target: object, sources: Iterable[Record]) -> None:
+        """Merge the accumulators of several windows into the first."""
         found = []
         for namespace in (target, *sources):
             self._space.key = namespace
@@ -93,6 +99,7 @@ class AccumulatorContents:
             self._state.update((merged,))
 
     def clear(self, namespace: object) -> None:
+        """Forget what a window holds."""
         self._space.key = namespace
         self._state.clear()
 
@@ -110,10 +117,12 @@ class RecordContents:
         self._evicting = False
 
     def add(self, namespace: Namespace, value: Record, timestamp: int | None) -> None:
+        """Append a record; with an evictor also its timestamp."""
         self._space.key = namespace
         self._state.add(value if self._evictor is None else (value, timestamp))
 
     def show(self, namespace: object, window: object) -> Iterable[Record] | None:
+        """What the window function is given, after the evictor's first turn; None if there is nothing."""
         self._space.key = namespace
         records = self._state.get()
         if self._evictor is None:
@@ -131,6 +140,7 @@ class RecordContents:
         return (self._combiner.finish(self._combiner.of(values)),) if values else None
 
     def shown(self, namespace: object, window: object) -> None:
+        """The function has seen it: the evictor's second turn, which may remove records."""
         if self._evictor is None or not self._evicting:
             return
         self._evictor.evict_after(self._left, len(self._left), window, self._context)
@@ -149,5 +159,6 @@ class RecordContents:
             self._state.clear()
 
     def clear(self, namespace: object) -> None:
+        """Forget what a window holds."""
         self._space.key = namespace
         self._state.clear()

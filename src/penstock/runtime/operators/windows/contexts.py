@@ -39,30 +39,39 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
         self.merged: Records = []
 
     def get_current_processing_time(self) -> int:
+        """The clock of the task."""
         return self._clock.now_ms()
 
     def get_current_watermark(self) -> int:
+        """The operator's event time."""
         return self._operator.current_watermark
 
     def get_metric_group(self) -> Any:
+        """The metrics of the operator."""
         return self._keyed.get_metrics_group()
 
     def get_runtime_context(self) -> RuntimeContext:
+        """The context with state of the key, not of a window."""
         return self._keyed
 
     def register_processing_time_timer(self, time: int) -> None:
+        """Set a processing-time timer of the current window."""
         self._backend.register(PROCESSING, time, self.namespace)
 
     def register_event_time_timer(self, time: int) -> None:
+        """Set an event-time timer of the current window."""
         self._backend.register(EVENT, time, self.namespace)
 
     def delete_processing_time_timer(self, time: int) -> None:
+        """Delete a processing-time timer of the current window."""
         self._backend.delete(PROCESSING, time, self.namespace)
 
     def delete_event_time_timer(self, time: int) -> None:
+        """Delete an event-time timer of the current window."""
         self._backend.delete(EVENT, time, self.namespace)
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
+        """State of the current window."""
         self._space.key = self.namespace
         return self._handle(state_descriptor)
 
@@ -74,6 +83,7 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
         return handle
 
     def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
+        """Add the state of the windows that were merged to that of the current window."""
         handle, space = self._handle(state_descriptor), self._space
         if not hasattr(handle, "add"):
             raise ProgramError(
@@ -104,15 +114,19 @@ class FunctionContext(ProcessWindowFunction.Context, ProcessAllWindowFunction.Co
         self.namespace: Namespace = None
 
     def window(self) -> Any:
+        """The window that fires."""
         return unpack(self.namespace)
 
     def current_processing_time(self) -> int:
+        """The clock of the task."""
         return self._operator.task.clock.now_ms()
 
     def current_watermark(self) -> int:
+        """The operator's event time."""
         return self._operator.current_watermark
 
     def window_state(self) -> KeyedStateStore:
+        """State of the key and the window; windows that merge have none."""
         if self._merging:
             desc = self._operator.desc
             raise ProgramError(
@@ -124,7 +138,9 @@ class FunctionContext(ProcessWindowFunction.Context, ProcessAllWindowFunction.Co
         return self._windowed
 
     def global_state(self) -> KeyedStateStore:
+        """State of the key, shared by all its windows."""
         return self._keyed
 
     def output(self, output_tag: OutputTag, value: object) -> None:
+        """Send a value to a side output, with the window's last timestamp."""
         self._operator.output(output_tag, value, self.window().max_timestamp())

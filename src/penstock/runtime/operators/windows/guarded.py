@@ -48,10 +48,12 @@ class CarefulCombine(AggregateFunction):
         self.failure: Exception | None = None
 
     def open(self, runtime_context: RuntimeContext) -> None:
+        """Open the function, if it can be opened."""
         if isinstance(self._function, Function):
             self._function.open(runtime_context)
 
     def close(self) -> None:
+        """Close the function, if it can be closed."""
         if isinstance(self._function, Function):
             self._function.close()
 
@@ -63,6 +65,7 @@ class CarefulCombine(AggregateFunction):
         return self._aggregate.create_accumulator()
 
     def add(self, value: Record, accumulator: Any) -> Any:
+        """Add a value. A failure is noted and changes nothing, unless the value is the first of its window."""
         if accumulator is _EMPTY:
             return value
         first, self._first = self._first, False
@@ -76,6 +79,7 @@ class CarefulCombine(AggregateFunction):
             return accumulator
 
     def get_result(self, accumulator: Any) -> Any:
+        """The result; a failure is carried to where the window is known."""
         if self._aggregate is None:
             return accumulator
         try:
@@ -84,9 +88,11 @@ class CarefulCombine(AggregateFunction):
             raise _ResultError(error) from error
 
     def merge(self, acc_a: object, acc_b: object) -> Any:
+        """Merge two accumulators; a failure fails the job."""
         return self._aggregate.merge(acc_a, acc_b) if self._aggregate is not None else self._reduce(acc_a, acc_b)
 
     def take_failure(self) -> Exception | None:
+        """The failure noted since the last call, if there was one."""
         failure, self.failure = self.failure, None
         return failure
 

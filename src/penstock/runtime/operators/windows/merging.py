@@ -32,9 +32,11 @@ class IdentitySet:
     """Windows that do not merge: each keeps its own state."""
 
     def add(self, window: Any, merge: Merge) -> Any:
+        """The window itself: nothing merges."""
         return window
 
     def state_namespace(self, window: object) -> Any:
+        """The window itself, packed."""
         return pack(window)
 
     def retire(self, window: object) -> None:
@@ -73,6 +75,7 @@ class MergingSet:
         return self._known().get(pack(window))
 
     def retire(self, window: object) -> None:
+        """Forget a window that is no more."""
         known = self._known()
         known.pop(pack(window), None)
         self._save(known)

@@ -71,24 +71,28 @@ class WindowOperator(KeyedOperator):
             self._contents = RecordContents(space, self._combiner, spec.evictor, self._context)
 
     def open(self) -> None:
+        """Open the combining function and the window function."""
         if self._combiner is not None:
             self._combiner.open(self._keyed)
         if self._function is not None:
             self._function.open(self._keyed)
 
     def close(self) -> None:
+        """Close the combining function and the window function."""
         if self._combiner is not None:
             self._combiner.close()
         if self._function is not None:
             self._function.close()
 
     def end(self) -> None:
+        """Add what the batch counted to the metrics."""
         for name, counter in self._counters.items():
             counter.inc(getattr(self, name) - counter.get_count())
 
     # -- records ------------------------------------------------------------------------------------
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Take records of many keys into their windows, and fire what the trigger fires."""
         assert keys is not None, "a window operator got records without keys"
         backend, pages = self._backend, self._backend.pages(keys)
         value = None

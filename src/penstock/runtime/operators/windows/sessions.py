@@ -41,6 +41,7 @@ class SessionWindowOperator(TimeWindowOperator):
         self._slot = self._backend.use("_sessions@")
 
     def slot(self) -> int:
+        """A table of the sessions' own."""
         return self._slot
 
     def _place(self, value: object, stamp: int | None, time_ms: int, outer: Entries, key: object) -> None:

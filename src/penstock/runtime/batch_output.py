@@ -1,4 +1,4 @@
-"""What came out of the end of the line in one batch, for the driver."""
+"""The output of one batch as the driver gets it: results, committables, metrics, notices."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Notice = tuple[str, str, str]
 
 
 class BatchOutput:
-    """What came out of the end of the line in one batch."""
+    """Everything that left the end of the line of stages in one batch, by kind."""
 
     def __init__(self, rows: Iterable[ChunkRow]) -> None:
         self.collected: list[Collected] = []
@@ -66,6 +66,6 @@ class BatchOutput:
 
 
 def _prepared(payload: bytes) -> tuple[str, Records]:
-    """What a subtask of a sink prepared: the uid of the sink and its committables."""
+    """The uid of a sink and the committables that one of its subtasks prepared."""
     uid, _, items = loads(payload)
     return uid, items

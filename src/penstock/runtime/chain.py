@@ -70,12 +70,12 @@ class OperatorChain:
             op.end()
 
     def flush(self) -> None:
-        """Send what waits in the buffers of the edges: called last, nothing may be emitted after it."""
+        """Send the contents of the edges' buffers: called last, nothing may be emitted after it."""
         for writer in self.writers:
             writer.flush()
 
     def report(self, records_in: int, next_timer_ms: int = NO_TIMER) -> Report:
-        """What the batch did, for the driver. Called once a batch, at its end: counters start anew."""
+        """The figures of the batch, for the driver. Called once a batch, at its end: counters start from 0 again."""
         vertex = self._vertex
         return {
             "vertex": vertex.vertex_id,

@@ -1,4 +1,4 @@
-"""What travels between stages: rows whose payload is a whole list of records (`design.md`, *What travels*)."""
+"""Rows between stages: a row's payload is a whole list of records (docs/architecture.md, *What travels*)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Collected(NamedTuple):
 
 
 class BatchInfo(NamedTuple):
-    """What every subtask is told at the start of a batch."""
+    """The run, the batch and its processing time: every subtask gets it at the start of a batch."""
 
     run_id: str
     batch_id: int

@@ -1,8 +1,8 @@
 """Records and state values as bytes, and the rule that makes them independent of later mutation (S7).
 
-What is immutable through and through is kept as it is; everything else is fixed by a round trip
-through the codec at the moment it is emitted or stored. What is kept or sent names the fields of records
-(`runtime/shapes.py`): another version of the program may read it.
+A value that is immutable through and through is kept as it is. Every other value is detached from the object that the
+program holds by a round trip through the codec at the moment it is emitted or stored. Bytes that are kept or sent name
+the fields of records (`runtime/shapes.py`), since another version of the program may read them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Encoded(bytes):
 
 
 def dumps(value: object) -> bytes:
-    """Pickle what is kept or sent, as all parts of a job do."""
+    """Pickle a value that is kept or sent. All parts of a job pickle by it."""
     try:
         return dumps_by_name(value)
     except Exception as error:
@@ -58,7 +58,7 @@ def dumps(value: object) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """Read what `dumps` of this version or an older one wrote; what cannot be read is named."""
+    """Read bytes that `dumps` of this or an older version wrote; an error names the class that cannot be read."""
     try:
         if data[1] != SELF_TOLD:
             return pickle.loads(data)
@@ -150,7 +150,7 @@ def _pickled(value: object, what: str, dump: Callable[[Any], bytes]) -> bytes:
 
 
 def detach(value: object) -> Any:
-    """`value` itself if immutable, else a copy that shares nothing with it."""
+    """`value` itself if it is immutable, else a copy that shares nothing with it."""
     if is_immutable(value):
         return value
     if type(value) is Row and IMMUTABLE.issuperset(map(type, value)):
@@ -161,14 +161,14 @@ def detach(value: object) -> Any:
 
 
 def encode(value: object) -> Any:
-    """What state keeps: the value if immutable, else its encoded form."""
+    """The form in which state keeps a value: itself if it is immutable, else `Encoded`."""
     if is_immutable(value):
         return value
     names = DICT_FIELDS[type(value)]
     if names is not None:
         fields = vars(value)
         if fields.keys() == names and IMMUTABLE.issuperset(map(type, fields.values())):
-            # pickle names the fields by itself, and is faster than our own way where there is but one record
+            # pickle itself names the fields of such a record, and is faster than our own way for a single one
             return Encoded(_pickled(value, "state value", _dumps_record))
     return Encoded(_pickled(value, "state value", dumps))
 

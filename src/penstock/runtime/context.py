@@ -1,4 +1,4 @@
-"""What an operator knows of the task it runs in."""
+"""The context of a task, which its operators share, and the runtime context that user functions get."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ from penstock.runtime.state.ttl import lifetime
 __all__ = ["LiveRuntimeContext", "TaskContext", "WatermarkChannel", "split_context"]
 
 WatermarkChannel = tuple[int, int] | None
-"""What a watermark generator watches: a source split (number of the input edge, split), or None for all the rest."""
+"""The part of a subtask's input that has a watermark generator of its own: a source split, as (number of the input
+edge, split), or None for everything else."""
 
 
 @dataclass(slots=True)
@@ -79,7 +80,7 @@ class TaskContext:
 def split_context(
     plan: JobPlan, vertex: Vertex, split: int, clock: Clock, send: Callable[[ChunkRow], None]
 ) -> TaskContext:
-    """What operators beside a source know: a split takes the place of a subtask, and there is no state."""
+    """The context of operators beside a source: a split takes the place of a subtask, and there is no state."""
     return TaskContext(
         vertex.name,
         split,
@@ -192,7 +193,7 @@ class LiveRuntimeContext(RuntimeContext):
         return f"Operator '{self._operator.name}' (uid {self._operator.uid})"
 
     def _space_for(self, descriptor: StateDescriptor, expected: type[StateDescriptor]) -> StateSpace:
-        """Where the state is kept; refuses what a program must not ask for."""
+        """The space that keeps the state; refuses states that a program must not ask for."""
         where, space = self._where, self.space
         if not self._keyed or space is None:
             raise ProgramError(

@@ -212,7 +212,7 @@ def _hash_other(key: Any) -> int:
 
 
 def _hash_numpy_time(key: Any) -> int:
-    """Equal moments hash alike whatever their unit; those Python's datetime cannot hold, by their text."""
+    """Equal moments hash alike whatever their unit; moments that Python's datetime cannot hold are hashed as text."""
     if isinstance(key, numpy.timedelta64) or numpy.isnat(key):
         raise KeyTypeError(f"{key!r} cannot be a key: map it to an int of a fixed unit first")
     micros = key.astype("datetime64[us]")

@@ -1,8 +1,8 @@
 """Lists as keys: a list cannot be hashed, so the runtime keeps a stand-in that compares by the list's value.
 
-The sending side of a keyed edge makes the stand-in from what the key selector returned. State, timers and pages know
-the stand-in alone. User functions are given a new list each time they ask for the key, so that changing it changes
-nothing else.
+The sending side of a keyed edge makes the stand-in from the list that the key selector returned. State, timers and
+pages know the stand-in alone. User functions are given a new list each time they ask for the key, so that changing it
+changes nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["ListKey", "hashable", "shown"]
 
 
 class _Form(enum.Enum):
-    """Marks in a canonical form what a plain tuple would not tell apart."""
+    """Marks in a canonical form, which tell apart values that would be the same plain tuple."""
 
     LIST = 1
     ROW = 2
@@ -29,7 +29,7 @@ class _Form(enum.Enum):
 
 
 class ListKey:
-    """Stands for a key that is a list or holds one. Equal values give equal stand-ins."""
+    """The stand-in of a key that is a list or holds one. Equal keys have equal stand-ins."""
 
     __slots__ = ("data", "form")
 

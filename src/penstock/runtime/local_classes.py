@@ -75,7 +75,7 @@ def define_with(define: Callable[[type], bytes]) -> None:
 
 
 def _roster() -> _Roster:
-    """That of the job that this thread works for; threads of sources do not say, and take the latest."""
+    """The roster of the job that this thread works for; threads of source functions use the latest one."""
     return _current.get() or _latest
 
 
@@ -123,7 +123,7 @@ def _definition(roster: _Roster, cls: type) -> bytes | None:
 
 
 def dumps_local(value: object, error: Exception) -> bytes:
-    """Pickle what pickle has refused with `error`, if classes that no import finds were the reason."""
+    """Pickle a value that pickle refused with `error`, if classes that no import finds were the reason."""
     file = io.BytesIO()
     pickler = _LocalPickler(file, 5)
     try:

@@ -1,4 +1,4 @@
-"""Metrics and accumulators of one operator in one subtask: what a batch added goes to the driver with it."""
+"""Metrics and accumulators of one operator in one subtask; what a batch adds to them travels to the driver with it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Counter(Counter, Meter):
         return self._count
 
     def drain(self) -> tuple[object, ...] | None:
-        """What was counted since the last call."""
+        """The count since the last call."""
         added, self._sent = self._count - self._sent, self._count
         if self._span_seconds is not None:
             return ("meter", added, self._span_seconds)
@@ -52,7 +52,7 @@ class _Gauge(Gauge):
         return self.ask()
 
     def drain(self) -> tuple[object, ...]:
-        """The present value; a gauge that fails says so, and the job goes on."""
+        """The present value, or the text of the error if the user's function raises: a gauge must not fail the job."""
         try:
             return ("gauge", self.get_value())
         except Exception as error:
@@ -156,7 +156,7 @@ class OperatorMetrics:
         return ProgramError(f"Operator '{self._operator.name}' (uid {self._operator.uid}) {what}: choose another name")
 
     def drain(self) -> Report:
-        """What the batch added; accumulators start anew."""
+        """The metrics and accumulators of the batch. Called once, at its end: accumulators start from 0 again."""
         found = {".".join(path): metric.drain() for path, (_, metric) in self._metrics.items()}
         accumulators = {name: one.clone() for name, one in self._accumulators.items()}
         for one in self._accumulators.values():

@@ -1,4 +1,4 @@
-"""The driver's view of metrics: what committed batches reported, added up (G6, P6)."""
+"""The metrics aggregator of the driver: adds up the reports of durable batches (G6, P6)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SUMMED = ("in", "out", "late", "busy_ms")
 
 
 class _Meter:
-    """Events in all, and a second over the last span of time."""
+    """The number of events, and how many came per second within the last span of time."""
 
     def __init__(self, span_seconds: int) -> None:
         self._span_ms = span_seconds * 1000
@@ -36,7 +36,7 @@ class _Meter:
 
 
 class _Latest:
-    """What a gauge showed last."""
+    """The last value of a gauge."""
 
     def __init__(self, shown: object) -> None:
         self._shown = shown
@@ -55,7 +55,8 @@ class MetricsAggregator:
         self._accumulators: dict[str, Accumulator[Any, Any]] = {}
 
     def add(self, entries: Iterable[Report], batch_ms: int | None = None) -> None:
-        """Enter what a batch reported; `batch_ms`, how long it took, says how busy each subtask was in it."""
+        """Add the reports of a batch. `batch_ms` is how long the batch took: with it, the busy share of each subtask is
+        known."""
         for entry in entries:
             place = (entry["vertex"], entry["subtask"])
             before = self._subtasks.get(place, {})
@@ -125,7 +126,7 @@ class MetricsAggregator:
 
 
 def _added(before: Any, drained: tuple[Any, ...], time_ms: int) -> Any:
-    """A metric's value after what a batch reported of it."""
+    """The value of a metric after the report of a batch."""
     kind, *values = drained
     if kind == "gauge":
         return _Latest(values[0])

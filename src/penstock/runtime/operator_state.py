@@ -33,10 +33,11 @@ SPLIT, UNION = b"S", b"U"
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """What a host knows when a run starts: union lists as the last durable batch left them, all subtasks' together.
+    """The union lists that a run starts from, as the last durable batch left them, with the items of all subtasks.
 
-    They are keyed by operator prefix and state name, None if the host cannot tell. A subtask that is built again within
-    the run gets its own items: the others are still at work with theirs. `attempt` counts the job's restarts.
+    They are keyed by the hash of the operator's uid and the name of the state; None if the host cannot read them. A
+    subtask that is built again within the run gets its own items, since the others still work with theirs. `attempt`
+    counts the restarts of the job.
     """
 
     run_id: str
@@ -57,7 +58,7 @@ def gather_union(blobs: Iterable[tuple[bytes, bytes]]) -> dict[tuple[bytes, str]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a function runs. `run_id`: of the run that wrote the restored state, None if there is none."""
+    """The operator and the subtask that a function runs in. `run_id`: the run that wrote the restored state, if any."""
 
     operator: ChainedOperator
     names: StoreKeys
@@ -94,7 +95,7 @@ class _OperatorList(ListState[Any]):
 
 @dataclass(slots=True)
 class _Stored:
-    """A list and what the store holds of it: a digest for each block."""
+    """A list, and a digest of each of its blocks in the store."""
 
     state: _OperatorList
     mode: bytes
@@ -118,7 +119,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
         self._call("initialize_state()", self._function.initialize_state)
 
     def save(self, batch: BatchInfo) -> None:
-        """Let the function put its state in order, and write what changed."""
+        """Call the function's `snapshot_state`, and write the lists that have changed."""
         self._batch = batch
         self._call("snapshot_state()", self._function.snapshot_state)
         for stored in self._states.values():
@@ -196,7 +197,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
             )
 
     def _load(self, name: str, mode: bytes) -> _Stored:
-        """The subtask's own items; at the start of a run, of a union list everybody's."""
+        """The subtask's own items; of a union list, at the start of a run, the items of all subtasks."""
         place = self._place
         self._refuse_other_mode(name, mode)
         own, digests = self._read(name, mode)
@@ -238,7 +239,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
         return [item for blob in blobs for item in loads(blob)[1]], list(map(_digest, blobs))
 
     def _write(self, stored: _Stored) -> None:
-        """Blocks that are not as the store has them, and none for an empty list."""
+        """Write the blocks that differ from those in the store; an empty list has none."""
         blobs = list_blocks(stored.state.items)
         digests = list(map(_digest, blobs))
         old = stored.digests

@@ -38,7 +38,7 @@ class _Side(Protocol):
 
 
 class _Guarded(Protocol):
-    """What a boundary asks of its operator: where to count, and where its side outputs go."""
+    """The parts of an operator that its boundary uses: the metrics and the side outputs."""
 
     desc: ChainedOperator
     task: TaskContext
@@ -48,7 +48,7 @@ class _Guarded(Protocol):
 
 
 class PoisonBoundary:
-    """What becomes of the records on which a guarded operator's user code raises."""
+    """Puts aside the records on which the user code of one guarded operator raises."""
 
     def __init__(self, operator: _Guarded, tag: str | None) -> None:
         self._operator, self._tag = operator, tag

@@ -44,7 +44,7 @@ def unimportable_classes(root: object) -> list[type]:
 
 @functools.singledispatch
 def _parts(one: object) -> Iterable[object]:
-    """What an object of the program refers to; libraries are not looked into."""
+    """The objects that an object of the program refers to; objects of libraries are not followed."""
     return _of_object(one)
 
 

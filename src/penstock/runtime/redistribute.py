@@ -14,9 +14,10 @@ __all__ = ["Share", "redistribute", "split_items"]
 
 
 class Share(NamedTuple):
-    """Which subtask asks, of how many, and how many there were.
+    """The subtask that is given a share, the parallelism now and the parallelism before.
 
-    `committed`: what sinks had prepared has been committed. `drained`: time had been brought to its end.
+    `committed`: the committables in the savepoint have been committed. `drained`: the job was stopped with the
+    watermark +∞, so that no watermark is restored.
     """
 
     subtask: int
@@ -27,7 +28,7 @@ class Share(NamedTuple):
 
 
 def redistribute(spec: OperatorSpec, states: Mapping[int, Any], share: Share) -> Any:
-    """What `Operator.restore` is given in one subtask, made of all snapshots by old subtask; None for nothing."""
+    """The state for `Operator.restore` in one subtask, made of the snapshots of all old subtasks; None for no state."""
     return _RULES.get(type(spec), _any_of)(states, share)
 
 

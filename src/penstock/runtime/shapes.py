@@ -93,7 +93,7 @@ def _slots(cls: type) -> set[str]:
 
 
 class _Shape:
-    """Stands in a pickle for what reads instances of a class that had these fields; written once."""
+    """Pickles as the function that reads instances of a class with these fields; written once in a pickle."""
 
     __slots__ = ("reduced",)
 
@@ -271,13 +271,13 @@ def refitted(data: bytes) -> Any:
 
 @lru_cache(_MOST_CLASSES)
 def reader(cls: type, fields: str) -> Callable[..., Any]:
-    """What makes (a named tuple) or fills (another record) instances of a class that were written with these fields."""
+    """The function that makes (a named tuple) or fills (another record) an instance written with these fields."""
     names = tuple(map(sys.intern, fields.split()))
     return tuple_maker(cls, names) if issubclass(cls, tuple) else _filler(cls, names)
 
 
 def tuple_maker(cls: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
-    """What makes a named tuple of the values of fields of these names."""
+    """A function that makes a named tuple of the values of these fields."""
     now = tuple(getattr(cls, "_fields", ()))
     owner = next((c for c in cls.__mro__ if "_make" in c.__dict__), cls)
     plain = cls.__new__ is owner.__new__
@@ -295,7 +295,7 @@ def tuple_maker(cls: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], A
 
 
 def _filler(cls: type, names: tuple[str, ...]) -> _Fill:
-    """What fills a new instance with values in the order of the names, or with attributes by name."""
+    """A function that fills a new instance with values in the order of the names, or with attributes by name."""
     put = _putter(cls)
     if _own_hook(cls, "__setstate__"):
         return partial(_set_state, names)
@@ -343,7 +343,7 @@ def _quick_filler(cls: type, names: tuple[str, ...], put: _Put) -> _Fill:
 
 
 def _putter(cls: type) -> _Put:
-    """What sets attributes whether they have slots or not, even of a frozen record."""
+    """A function that sets attributes, in slots or not, even of a frozen record."""
     slots = _slots(cls)
 
     def put(record: object, state: dict[str, Any]) -> None:
@@ -369,7 +369,7 @@ def _defaults(cls: Any) -> dict[str, Callable[[], Any]]:
 def _fitting(
     cls: type, names: tuple[str, ...], now: tuple[str, ...], defaults: Mapping[str, Callable[[], Any]]
 ) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """What turns fields as they were written into those that a class has now."""
+    """A function that turns fields as they were written into the fields that the class has now."""
     upgrade = getattr(cls, UPGRADE, None)
 
     def fit(written: dict[str, Any]) -> dict[str, Any]:
@@ -385,7 +385,7 @@ def _fitting(
 
 
 def _upgraded(cls: type, made: object, now: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """What a class made of older fields: each of its own that has no default, and no others."""
+    """Check the fields that a class made of older ones: all of its own that have no default, and no others."""
     where = f"{UPGRADE}() of class {cls.__module__}.{cls.__qualname__}"
     if not isinstance(made, dict):
         raise StateError(f"{where} must answer with a dict of fields, got {type(made).__name__}")

@@ -1,4 +1,4 @@
-"""Records key by key, each in the order of its timestamps, however many there are: what BATCH mode shows (P5)."""
+"""The input of BATCH mode: records key by key, each key in the order of timestamps, beyond memory if need be (P5)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["HeldInput", "RecordSorter", "SortedRecords"]
 _BLOCK = 1024
 _BLOCK_BYTES = 64 << 10
 _ENTRY_BYTES = 300
-"""What a held record takes besides its payload, about: it and its place are several small objects."""
+"""The memory that a held record takes besides its payload, about: several small objects."""
 
 _Entry = tuple[int | None, int, Record]
 """(timestamp, input, value)."""
@@ -130,8 +130,8 @@ class RecordSorter:
 
 
 class HeldInput:
-    """What a subtask holds back in BATCH mode: keyed records, to be sorted; what a broadcast stream is applied to,
-    until all of that has been seen; and the end of every channel."""
+    """The input that a subtask holds back in BATCH mode: keyed records, to be sorted; the stream that a broadcast
+    stream is applied to, until all broadcast records have been processed; and the end of every channel."""
 
     def __init__(self, vertex: Vertex, budget_bytes: int, max_parallelism: int) -> None:
         spec = vertex.operators[0].spec
@@ -158,7 +158,7 @@ class HeldInput:
         keys: list[Key] | None,
         marks: list[Mark],
     ) -> bool:
-        """Hold a chunk back, and marks wherever anything is held back; whether nothing is left to do for now."""
+        """Hold a chunk back, and marks if anything is held back; returns whether nothing is left to do for now."""
         if not self._held:
             return False
         self.closed.extend(row.channel for _ in marks)

@@ -82,7 +82,7 @@ class SourceTask:
         yield from self._drain()
 
     def finish(self, end: Position | None, lag: Lag | None) -> Iterator[ChunkRow]:
-        """The rows for the driver: what the source noticed, and the report of the batch. Closes the operators."""
+        """The rows for the driver: notices of the source and the report of the batch. Closes the operators."""
         yield from self._notices(end)
         report = self._chain.report(self._records)
         report |= {"bytes": self._bytes, "lag_records": lag and lag.records, "lag_ms": lag and lag.ms}
@@ -90,7 +90,7 @@ class SourceTask:
         self._chain.close()
 
     def _notices(self, end: Position | None) -> Iterator[ChunkRow]:
-        """What the source noticed when it planned the batch: it is counted, and shown when the batch is durable."""
+        """Notices that the source made when it planned the batch: counted here, shown when the batch is durable."""
         source = self._source
         for notice in self._vertex.source.notices(end) if end is not None else ():
             if notice.counted_as is not None:

@@ -1,4 +1,4 @@
-"""All vertices of one level in one partition: what a Spark task of a stage runs."""
+"""The stage task: runs all vertices of one level in one partition."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ __all__ = ["StageTask", "control_row", "control_rows", "sorted_rows"]
 class StageTask:
     """Runs the rows meant for its level and passes rows for later levels on, undecoded.
 
-    May be kept between batches by whoever runs it; what it holds is used again only if the store
-    names the attempt that made it. `start` is None where the host cannot tell what union lists held.
+    A host may keep it between batches; its live tasks are used again only if the store names the attempt that made
+    them. `start` is None where the host cannot read union lists.
     """
 
     def __init__(self, plan: JobPlan, level: int, partition: int, clock: Clock, start: RunStart | None = None) -> None:
@@ -38,7 +38,7 @@ class StageTask:
         self._info: BatchInfo | None = None
 
     def run(self, rows: Iterable[ChunkRow], store: StateStore) -> Iterator[ChunkRow]:
-        """One batch: rows in order, ending with everything written to the store."""
+        """Run one batch of rows, given in order; at its end everything is written to the store."""
         enter_job(self._plan)
         try:
             self._info = None
@@ -106,7 +106,7 @@ class StageTask:
             self._out.clear()
 
     def close(self) -> None:
-        """Give up what is kept."""
+        """Close and forget the live tasks."""
         for task in self._tasks.values():
             task.close()
         self._tasks.clear()
@@ -114,7 +114,7 @@ class StageTask:
 
     @property
     def tasks(self) -> dict[int, VertexTask]:
-        """The live tasks by vertex; for tests and for who keeps the stage between batches."""
+        """The live tasks by vertex; for tests."""
         return self._tasks
 
 

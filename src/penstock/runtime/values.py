@@ -1,4 +1,4 @@
-"""What the runtime calls the values that pass through it.
+"""Names for the values that pass through the runtime.
 
 Their types are the program's: the runtime moves them, hashes keys and encodes what it keeps, and looks into nothing.
 The names say which value is meant.

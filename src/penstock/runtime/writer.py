@@ -42,7 +42,7 @@ Router = Callable[[Records, Records | None], Sequence[int] | int | None]
 
 
 class _Buffer:
-    """What waits for one receiver."""
+    """The chunk that is being filled for one receiver."""
 
     __slots__ = ("keys", "marks", "room", "seq", "stamped", "times", "values")
 
@@ -77,7 +77,7 @@ class _Buffer:
 
 
 def _cause(error: OperatorError) -> Exception:
-    """What the user's function raised, if it did."""
+    """The error that the user's function raised; the given one if it did not come out of the user's function."""
     cause = error.__cause__
     return cause if isinstance(cause, Exception) and not isinstance(error, KeyTypeError) else error
 
@@ -146,7 +146,8 @@ class EdgeWriter:
         self.poison: PoisonBoundary | None = None
 
     def begin(self, batch_id: int) -> None:
-        """A batch starts: sequence numbers and pseudo-random choices start anew, so that a retry repeats itself."""
+        """Start a batch: sequence numbers and pseudo-random choices start from the same point, so that a retry repeats
+        itself."""
         self._turn = self._sender + batch_id
         self._chunk_records = self._most_records
         self.records = 0
@@ -203,10 +204,11 @@ class EdgeWriter:
         self._mark(timestamp)
 
     def status(self, idle: bool) -> None:
-        """To every receiver, like a watermark (T6), but by the batch: awake at some time of it, the channel counts.
+        """Tell every receiver that the channel is idle or active (T6): a channel that was active within the batch
+        counts.
 
-        That it wakes is heard before all data of the batch, that it fell asleep after all of its own: receivers would
-        else run ahead with the data of others, which may be the rest of the same stream.
+        ACTIVE is sent before all data of the batch, and IDLE after all data of this channel. Otherwise receivers would
+        run ahead with the data of other channels, which may be the rest of the same stream.
         """
         self._asleep = idle
         if not idle and not self._woken:
@@ -220,7 +222,7 @@ class EdgeWriter:
             self._buffers[index].mark(mark)
 
     def flush(self) -> None:
-        """The batch ends: everything out."""
+        """End the batch: send everything."""
         if self._asleep:
             self._mark(IDLE)
         for index, buffer in enumerate(self._buffers):
@@ -327,7 +329,7 @@ class EdgeWriter:
         return 0 if len(self._buffers) == 1 else list(map(routes.__getitem__, keys))
 
     def _by_int(self, keys: list[int]) -> Sequence[int] | int:
-        """Int keys, many at once; those beyond 64 bits one by one."""
+        """The receivers of int keys, many at once; keys beyond 64 bits one by one."""
         if len(self._buffers) == 1:
             return 0
         try:
@@ -352,7 +354,7 @@ class EdgeWriter:
             return keys, self._route(values, keys)
 
     def _keys(self, values: Records) -> Records | None:
-        """The keys of records. From the first list on that was a key, every key is looked at."""
+        """The keys of records. After the first key that is a list, every key is made hashable."""
         select = self._selector
         if select is None:
             return None

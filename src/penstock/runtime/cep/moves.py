@@ -1,4 +1,4 @@
-"""The automaton's edges, ready to be asked about an event."""
+"""The automaton's edges as moves, which decide whether an event is taken."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Move:
         return verdict | PASS
 
     def waits(self, value: object, ctx: object, fresh: bool) -> bool:
-        """Whether a match that waits for what does not come may go on waiting, or is complete."""
+        """Whether a match may go on waiting for an event that must not come, or is complete."""
         if fresh and self.not_next and _any(self.not_next, value, ctx):
             return False
         return not _any(self.not_before, value, ctx)
@@ -71,7 +71,7 @@ class Move:
         return any(where(value, ctx) and not (until is not None and until(value, ctx)) for where, until in self.greedy)
 
     def after_passing(self, place: int, value: object, ctx: object) -> int:
-        """Which move is open now that an event was passed over: this one, or one with less to heed."""
+        """The move that is open after an event was passed over: this one, or one that fewer loops restrict."""
         for until, other in self.released:
             if until(value, ctx):
                 return other
@@ -88,14 +88,14 @@ def starts_of(automaton: Automaton) -> tuple[Move, ...]:
 
 
 def moves_of(automaton: Automaton, slot: int) -> tuple[tuple[Move, ...], int]:
-    """The moves out of a slot, and how many of them are open at first; the others are less bound forms of those."""
+    """The moves out of a slot, and how many of them are open at first; the others are less restricted forms."""
     moves = [_move(edge, automaton.slots) for edge in automaton.edges[slot]]
     count = len(moves)
     return _with_released(moves), count
 
 
 def _with_released(moves: list[Move]) -> tuple[Move, ...]:
-    """Every move, and behind them those that go on when the until of a greedy loop has come."""
+    """Every move, followed by the moves that take its place once the `until` of a greedy loop has come."""
     place = 0
     while place < len(moves):
         move = moves[place]

@@ -58,7 +58,7 @@ class _Finished(NamedTuple):
 
 @dataclass(slots=True)
 class Matching:
-    """What is under way for one key. `partials` and `finished` are in the order in which they began."""
+    """The partial and finished matches of one key, in the order in which they began."""
 
     buffer: SharedBuffer
     partials: list[Partial] = field(default_factory=list)
@@ -72,13 +72,13 @@ class Matching:
 
     @staticmethod
     def thawed(store: EventStore, frozen: Any) -> Matching:
-        """From what `frozen` gave."""
+        """Restore a matching from the result of `frozen`."""
         next_event, next_node, partials, finished, nodes = frozen
         buffer = SharedBuffer(store, nodes, next_node)
         return Matching(buffer, [Partial(*p) for p in partials], [_Finished(*f) for f in finished], next_event)
 
     def frozen(self) -> tuple[Any, ...] | None:
-        """As state keeps it: numbers only; None if nothing is under way."""
+        """The matching as state keeps it, numbers only; None if there is neither a partial nor a finished match."""
         if not self.partials and not self.finished:
             return None
         buffer = self.buffer
@@ -87,7 +87,7 @@ class Matching:
 
 
 class _Context(IterativeCondition.Context):
-    """What conditions see; the events of the partial match in question are looked up when asked for."""
+    """The context of conditions; events of the partial match are looked up when a condition asks for them."""
 
     def __init__(self, names: tuple[str, ...], known: frozenset[str], now: Callable[[], int]) -> None:
         self._names, self._known, self._now = names, known, now
@@ -120,7 +120,7 @@ _Judged = tuple[Partial, list[int], list[Move], bool]
 
 
 class Nfa:
-    """One for all keys: what is under way for a key is in its `Matching`."""
+    """The automaton of a pattern: one for all keys, whose matches are in a `Matching` each."""
 
     def __init__(self, spec: PatternSpec, now: Callable[[], int] = lambda: 0) -> None:
         automaton = compile_pattern(spec)
@@ -228,7 +228,7 @@ class Nfa:
     # -- finished matches -----------------------------------------------------------------------------
 
     def _emit(self, matching: Matching, done: list[_Finished]) -> list[Found]:
-        """Emit what is finished, as the skip strategy has it."""
+        """Emit finished matches, as far as the skip strategy lets them out."""
         if not done and not matching.finished:
             return []
         if len(done) > 1:
@@ -289,7 +289,7 @@ class Nfa:
         return min(first, partial.last_ms + gap_ms)
 
     def advance(self, matching: Matching, now_ms: int) -> Iterator[Found]:
-        """No event before `now_ms` will come: what has run out of time goes, moment by moment."""
+        """Time out partial matches up to `now_ms`, moment by moment: no event before it will come."""
         while (moment := self.deadline(matching)) <= now_ms:
             yield from self._expire(matching, moment)
 

@@ -98,7 +98,7 @@ class CepOperator(KeyedOperator):
         self.flush()
 
     def _wait(self, value: Record, stamp: int | None) -> None:
-        """Until the watermark is there; what comes too late for that goes to its tag or is dropped, and counted."""
+        """Keep an event until the watermark has passed it; a late one goes to the late tag or is counted."""
         if stamp is None:
             raise TimestampError(
                 f"Operator '{self.desc.name}' (uid {self.desc.uid}) matches in event time, but record "
@@ -129,7 +129,7 @@ class CepOperator(KeyedOperator):
     # -- matching -----------------------------------------------------------------------------------
 
     def _match(self, events: Iterable[tuple[int, Any]], until_ms: int) -> None:
-        """Take events of the current key in order, then let time pass."""
+        """Match events of the current key, given in order, then time out partial matches up to `until_ms`."""
         nfa, store, timed = self._nfa, StateEvents(self._events), self._nfa.timed
         stored = self._under_way.value()
         matching = Matching.new(store) if stored is None else Matching.thawed(store, stored)
@@ -179,7 +179,7 @@ class CepOperator(KeyedOperator):
             raise self.failed(name, events, result, error) from error
 
     def _guarded(self, call: Callable[..., Any], events: dict[str, Records], stamp: int) -> Iterable[Record]:
-        """What a match function makes, all of it or nothing (F9)."""
+        """Everything that a match function yields, or nothing if it raises."""
         try:
             with self.holding_back() as made:
                 return run_to_end(call(events, self._context), self.task.settings.object_reuse, made) or ()
@@ -197,7 +197,7 @@ class CepOperator(KeyedOperator):
                 self._pass(self.current_watermark)
 
     def _pass(self, watermark: int) -> None:
-        """The watermark has come to events of the current key, or to the end of a partial match's time."""
+        """Match the events of the current key that the watermark has passed, and time out partial matches."""
         waiting = sorted(self._waiting.keys())
         count = bisect_left(waiting, (watermark + 1,))
         ready = [(stamp, self._waiting.get((stamp, number))) for stamp, number in waiting[:count]]
@@ -211,7 +211,7 @@ class CepOperator(KeyedOperator):
         self._match(ready, watermark)
 
     def _leave(self, gone: list[tuple[int, int]], first: int) -> None:
-        """Some events are done with; the first of the others is at a moment."""
+        """Remove events that have been matched; `first` is the timestamp of the earliest that still waits."""
         for key in gone:
             self._waiting.remove(key)
         self._first.keep((first, self._first.value()[1]))

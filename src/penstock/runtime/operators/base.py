@@ -28,11 +28,11 @@ class Output(Protocol):
         """Take a watermark; everything emitted before belongs before it."""
 
     def status(self, idle: bool) -> None:
-        """From here on the stream is idle, or active again (T6)."""
+        """Take idleness: from here on the stream is idle, or active again (T6)."""
 
 
 class Discard:
-    """Nobody listens."""
+    """An output without a consumer."""
 
     def emit(self, values: Records, timestamps: Timestamps) -> None:
         """Drop."""
@@ -69,10 +69,10 @@ class Fan:
 
 
 class Operator:
-    """Base of live operators. Everything is defaulted; a subclass overrides what it is about.
+    """Base of live operators. Every method has a default; a subclass overrides those that it needs.
 
-    Order of calls: `restore?`, `open`, then per batch `begin`, any of `process`/`watermark`/`status`/
-    `processing_time`, `end`, `snapshot`; `close` once at the end of its life.
+    The task calls `restore` if there is state, then `open`; per batch `begin`, any number of `process`, `watermark`,
+    `status` and `processing_time`, then `end` and `snapshot`; `close` once at the end of the operator's life.
     """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
@@ -90,37 +90,38 @@ class Operator:
         self.poison.put_aside(record, timestamp, error)
 
     def restore(self, state: object) -> None:
-        """Take over what `snapshot` gave."""
+        """Called once before `open` with the last snapshot; not called if there is none."""
 
     def open(self) -> None:
-        """Get ready."""
+        """Called once before the first batch. State handles can be had, but not read: there is no key yet."""
 
     def begin(self) -> None:
-        """A batch starts."""
+        """Called by the task once per batch, before its first record. Emitting is not allowed yet."""
 
     def resume(self) -> None:
-        """The first batch after a start from a savepoint: what subtasks know of time may have been dealt out anew."""
+        """Called after `begin` in the first batch from a savepoint: watermarks may have been dealt out to other
+        subtasks."""
 
     def sleeps(self, input_sleeps: bool) -> bool:
-        """Whether the stream behind it is idle; `input_sleeps`: whether the one before it is."""
+        """Whether the operator's output is idle, given whether its input is."""
         return input_sleeps
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
-        """Take records in order."""
+        """Called with records in order, their timestamps and, on a keyed stream, their keys."""
         raise NotImplementedError
 
     def entry(self, index: int) -> Entry:
-        """Where the records of an input go; operators of several inputs override it."""
+        """The function that takes the records of an input; operators of several inputs override it."""
         return self.process
 
     def watermark(self, timestamp: int) -> None:
-        """The clock moved: fire what is due, then pass it on (T5)."""
+        """Called when event time moves: fire timers that are due, then pass the watermark on (T5)."""
         self.current_watermark = timestamp
         self.forward_watermark(timestamp)
 
     @property
     def sent_watermark(self) -> int:
-        """The last watermark passed on; what those behind it stand at after a restart."""
+        """The last watermark passed on: operators behind this one stand at it after a restart."""
         return self.current_watermark
 
     def forward_watermark(self, timestamp: int) -> None:
@@ -130,7 +131,7 @@ class Operator:
             side.watermark(timestamp)
 
     def status(self, idle: bool) -> None:
-        """The input became idle, or active again: pass it on (T6)."""
+        """Called when the input becomes idle or active again: pass it on (T6)."""
         self.forward_status(idle)
 
     def forward_status(self, idle: bool) -> None:
@@ -143,25 +144,25 @@ class Operator:
         """Called on the head of a chain when all input channels of a watermark channel have ended."""
 
     def next_processing_ms(self) -> int:
-        """When the operator wants to be called even if nothing comes (processing time); NO_TIMER if never."""
+        """The processing time at which the operator needs a batch even without records; NO_TIMER if it never does."""
         return NO_TIMER
 
     def processing_time(self, now_ms: int) -> None:
-        """Fire processing-time timers that are due."""
+        """Called with the processing time while timers are set: fire those that are due."""
 
     def end(self) -> None:
-        """The batch ends: emit what is still held back, prepare what must be committed."""
+        """Called once per batch, after its last record: emit records that are held back, prepare commits."""
 
     def snapshot(self) -> object:
-        """Operator state to keep, None for none."""
+        """Called after `end`: the state of the operator itself, None if it has none. Keyed state is not part of it."""
         return None
 
     def changed(self) -> bool:
-        """Whether `snapshot` may differ from the last one; spares encoding large state that nobody touched."""
+        """Whether `snapshot` may differ from the last one: large state that was not changed need not be encoded."""
         return True
 
     def close(self) -> None:
-        """Release resources."""
+        """Called once at the end of the operator's life, also after a failure: release resources."""
 
     # -- chaining: an operator is the output of the one before it ---------------------------------
 

@@ -125,7 +125,7 @@ class _Maps:
 
 
 class _Broadcasting(Operator):
-    """What both kinds share: the maps, their snapshot, the broadcast side's entry."""
+    """The base of both broadcast operators: has the maps and their snapshot."""
 
     _maps: _Maps
     _broadcast_context: Context

@@ -19,7 +19,7 @@ _CHANGING = frozenset({"ROW", "FLOAT"})
 
 
 class Coercion:
-    """The declared type of an operator's records."""
+    """Gives an operator's records the form of their declared type."""
 
     def __init__(self, desc: ChainedOperator, declared: TypeInformation) -> None:
         self._desc = desc
@@ -61,7 +61,7 @@ def coerced_output(desc: ChainedOperator, tag: str | None, output: Output) -> Ou
 
 
 def source_coercion(desc: ChainedOperator) -> Coercion | None:
-    """What gives a source's records the type that was declared for them, if that changes anything."""
+    """The coercion of a source's records to their declared type; None if it changes nothing."""
     assert isinstance(desc.spec, SourceSpec)
     return _coercion(desc, desc.spec.declared)
 

@@ -28,7 +28,7 @@ __all__ = ["Generator", "make_generator"]
 
 
 class Generator(Protocol):
-    """What the operator asks of a generator of any kind."""
+    """A live generator of any kind, as the timestamps operator uses it."""
 
     def see(self, values: Sequence[Record], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
         """Records from `start` to `stop` have come; marks to be sent between them, each after the record it follows."""
@@ -40,7 +40,7 @@ class Generator(Protocol):
         """State to keep, None for none."""
 
     def restore(self, state: Any) -> None:
-        """Take over what `snapshot` gave."""
+        """Take over a snapshot."""
 
 
 def make_generator(
@@ -101,7 +101,7 @@ class _Bounded(_Silent):
 
 
 def _largest(timestamps: Sequence[Any]) -> int:
-    """The largest timestamp; records without one say nothing about time."""
+    """The largest timestamp; records without one are passed over."""
     try:
         largest: int = max(MIN_TIMESTAMP, max(timestamps))
         return largest
@@ -110,7 +110,7 @@ def _largest(timestamps: Sequence[Any]) -> int:
 
 
 class _Output(WatermarkOutput):
-    """Gathers what a generator says during one call."""
+    """Gathers the watermarks and idleness that a generator emits in one call."""
 
     def __init__(self) -> None:
         self.marks: list[int] = []

@@ -81,7 +81,7 @@ class FunctionGuard:
             function.on_timer = self._careful(timer, lambda stamp, ctx: FailedTimer(ctx.get_current_key(), stamp))
 
     def _careful(self, call: Callable[..., Any], record: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-        """The call, with what stands for its record if it fails."""
+        """The guarded call; `record` makes the value that is put aside if it fails."""
 
         def careful(value: Record, ctx: Any) -> Any:
             operator = self.operator

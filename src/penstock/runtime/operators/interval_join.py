@@ -1,4 +1,4 @@
-"""Interval joins: each record meets those of the other side that lie within its interval (W8)."""
+"""Interval joins: each record meets the records of the other side that lie within its interval (W8)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CALLS = ("process_element1", "process_element2")
 
 
 class JoinContext(ProcessJoinFunction.Context):
-    """The one context of a join; what it says changes from pair to pair."""
+    """The one context of a join; its timestamps change from pair to pair."""
 
     __slots__ = ("_operator", "left", "right", "timestamp")
 
@@ -67,13 +67,13 @@ class JoinContext(ProcessJoinFunction.Context):
 
 
 class IntervalJoinOperator(KeyedOperator):
-    """Keeps the records of both sides until the watermark is past what they can match.
+    """Keeps the records of both sides until the watermark is past all timestamps that they can match.
 
     A record is late if the watermark is past its timestamp (T10), so one that the watermark has just reached still
     meets everything in its interval; a record is kept until the watermark is past the last timestamp that matches it.
-    A key has one timer. In outer joins, which tell what nothing matched, it is set for when the first of the key's
-    records is to go; in inner joins for when the last of those present is to go. Those before it go then at the latest,
-    or when the next record of the key and side comes.
+    A key has one timer. Outer joins emit records without a match, so their timer is set for when the first of the key's
+    records is to go; that of inner joins for when the last record present is to go. Earlier records go then at the
+    latest, or when the next record of the key and side comes.
     """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
@@ -156,7 +156,7 @@ class IntervalJoinOperator(KeyedOperator):
     def _keep(
         self, index: int, waiting: dict[int, Buffer] | None, stamp: int, alone: bool, value: Record, before: int
     ) -> None:
-        """Let a record of the current key wait; `waiting` are those that do; the time of those `before` is over."""
+        """Keep a record of the current key. `waiting`: the records kept so far, expired before `before`."""
         backend = self._backend
         page = backend.page
         page.dirty = True
@@ -180,7 +180,7 @@ class IntervalJoinOperator(KeyedOperator):
         backend.register(EVENT, timer if timer < MAX_TIMESTAMP else MAX_TIMESTAMP)
 
     def _is_next(self, waiting: dict[int, Buffer], index: int, stamp: int) -> bool:
-        """Whether a record that is the first of its side goes before those of the other one."""
+        """Whether the first record of its side goes before the first record of the other side."""
         theirs = waiting.get(1 - index)
         return theirs is None or theirs[0] + self._spans[1 - index] > stamp + self._spans[index]
 
@@ -204,9 +204,9 @@ class IntervalJoinOperator(KeyedOperator):
             raise self.failed("on_timer", what, self._result, error) from error
 
     def _expire(self, waiting: dict[int, Buffer], before: Sequence[int]) -> list[tuple[int, Waiting]] | None:
-        """Forget the records of a key whose time has come, set the timer of the others.
+        """Forget the records of a key that have expired, and set the timer of the others.
 
-        Those forgotten that nothing matched are answered, with their side.
+        Returns the forgotten records that had no match, with their side, if that side is an outer one.
         """
         alone: list[tuple[int, Waiting]] | None = None
         ends = []
@@ -244,7 +244,10 @@ class IntervalJoinOperator(KeyedOperator):
                 self._take_all(result, timestamp)
 
     def _alone(self, index: int, value: object, time: int) -> None:
-        """Stamped with the moment at which the wait was over, so that it is not late for those who come after."""
+        """Emit the outer row of a record without a match.
+
+        It is stamped with the moment at which the wait was over, so that it is not late for operators behind the join.
+        """
         context = self._context
         context.timestamp = max(time, self._sides[index].over(time))
         context.left, context.right = (time, None) if index == 0 else (None, time)
@@ -254,7 +257,7 @@ class IntervalJoinOperator(KeyedOperator):
             self._take_all(result, context.timestamp)
 
     def _all_alone(self, alone: Sequence[tuple[int, Waiting]]) -> None:
-        """Records of the current key whose time is over."""
+        """Emit the outer row for each record of the current key that leaves the buffer without a match."""
         for index, (time, _, stored) in alone:
             self._alone(index, decode(stored), time)
 
@@ -308,7 +311,7 @@ class GuardedIntervalJoin(IntervalJoinOperator):
 
     @contextmanager
     def _all_or_nothing(self, record: object, stamp: int | None) -> Iterator[None]:
-        """Hold back what is made meanwhile; let go of it, and put the record aside, if something raises."""
+        """Hold back everything that the block emits; if the block raises, drop it and put the record aside."""
         values, times = self._values, self._times
         aside = self._aside = []
         self._values, self._times = [], []

@@ -31,7 +31,7 @@ __all__ = ["Context", "Emitter", "KeyedOperator", "KeyedProcessOperator", "Proce
 
 
 class Emitter(Operator):
-    """Gathers what a function yields: main output and `(tag, value)` pairs for side outputs."""
+    """Gathers the records that a function yields: for the main output, and `(tag, value)` pairs for side outputs."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
@@ -60,7 +60,7 @@ class Emitter(Operator):
         self._times.append(timestamp)
 
     def output(self, tag: OutputTag, value: object, timestamp: int | None) -> None:
-        """Send to a side output; dropped if nobody asked for that tag. Held back while a guarded call lasts."""
+        """Send to a side output; dropped if the program does not use that tag. Held back while a guarded call lasts."""
         if self.held is not None:
             self.held.append((tag, self._detach(value)))
             return
@@ -122,7 +122,8 @@ class Emitter(Operator):
         super().forward_status(idle)
 
     def failed(self, doing: str, record: object, result: object, error: Exception) -> Exception:
-        """The error to raise for one that came out of a call, `result` being what the call returned before."""
+        """The error to raise in place of `error`, which came out of a call; `result` is what the call returned, if it
+        did."""
         if isinstance(error, TypeError) and result is not None and not hasattr(result, "__iter__"):
             return not_iterable(self.desc.name, self.desc.uid, doing, record, result)
         return user_failure(self.desc.name, self.desc.uid, doing, record, error)
@@ -165,7 +166,7 @@ class _Timers(TimerService):
         self._keyed().delete(PROCESSING, timestamp)
 
     def _warn(self) -> None:
-        """No watermark can come: said once, at the first timer."""
+        """Warn, at the first timer, that no watermark can come."""
         self._in_vain = False
         desc = self._operator.desc
         warnings.warn(
@@ -196,7 +197,7 @@ class _Timers(TimerService):
 
 
 class Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
-    """The one context of an operator; what it says changes from record to record."""
+    """The one context of an operator; its timestamp and key change from record to record."""
 
     def __init__(self, operator: Emitter, backend: KeyedBackend | None) -> None:
         self._operator = operator
@@ -256,7 +257,7 @@ class ProcessOperator(Emitter):
 
 
 class KeyedOperator(Emitter):
-    """An operator with state and timers of keys: moves its clocks and fires what is due."""
+    """An operator with state and timers of keys: moves its clocks and fires timers that are due."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
@@ -354,7 +355,7 @@ class KeyedProcessOperator(KeyedOperator):
                     continue
                 several = False
                 for record in result:
-                    # the records that came in are few; what one call makes of one may be many
+                    # a chunk has few records, but a single call may yield many
                     if several and len(out) >= limit:
                         self.flush_main()
                         out, times = self._values, self._times
@@ -386,7 +387,7 @@ class KeyedProcessOperator(KeyedOperator):
     def _roll(
         self, state: PagedReducingState[Record], values: Records, timestamps: Timestamps, keys: Sequence[Any]
     ) -> None:
-        """A rolling function: what a record makes of the state of its key is what comes out."""
+        """A rolling function: emit, for each record, the new state of its key."""
         rest = iter(values)
         try:
             results = state.fold_all(self._backend, rest, keys)

@@ -1,4 +1,4 @@
-"""Sinks: the two-phase protocol's worker side, and what goes back to the driver."""
+"""Sink operators: the worker's side of the two-phase commit, and records collected for the driver."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _write_one(writer: SinkWriter, value: object, stamp: int | None) -> None:
 
 
 def committables(state: Any) -> Records:
-    """What a sink's state holds for the driver."""
+    """The committables in a sink's state."""
     found: Records = state if isinstance(state, list) else state[0]
     return found
 

@@ -23,7 +23,7 @@ __all__ = ["FunctionSinkOperator", "TransactionOperator", "function_sink"]
 
 
 class _Context(SinkFunction.Context):
-    """One for all calls; what it answers changes from record to record."""
+    """The one context of a sink function; its timestamp and watermark change from record to record."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -41,7 +41,7 @@ class _Context(SinkFunction.Context):
 
 
 def function_sink(desc: ChainedOperator, task: TaskContext) -> Operator:
-    """The operator for what was given to `add_sink`."""
+    """The operator for the function that was given to `add_sink`."""
     assert isinstance(desc.spec, FunctionSinkSpec)
     if isinstance(desc.spec.function, TwoPhaseCommitSinkFunction):
         return TransactionOperator(desc, task)
@@ -49,7 +49,7 @@ def function_sink(desc: ChainedOperator, task: TaskContext) -> Operator:
 
 
 class _Life:
-    """What all sink functions have besides records: they are opened, hear of time, and finish."""
+    """The life of a sink function besides its records: it is opened, gets watermarks, finishes and is closed."""
 
     def __init__(self, function: SinkFunction | None, desc: ChainedOperator, task: TaskContext) -> None:
         self._function, self._desc, self._task = function, desc, task

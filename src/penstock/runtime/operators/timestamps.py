@@ -108,7 +108,7 @@ class TimestampsOperator(Operator):
                 state.active_ms = self.task.batch.processing_time_ms
 
     def resume(self) -> None:
-        """Send what the restored watermarks make of the clock."""
+        """Send the watermark that follows from the restored ones."""
         for move in self._valve.settle():
             self._forward(move)
 
@@ -141,7 +141,7 @@ class TimestampsOperator(Operator):
             self.out.emit(values[start:stop], stamped[start:stop] if stamped is not None else None)
 
     def _moves(self, channel: WatermarkChannel, values: Records, stamped: Timestamps) -> list[Mark]:
-        """What these records make of the combined clock, each move with its place among them."""
+        """The moves of the combined clock that these records cause, each with its place among them."""
         take = self._moves_after
         return [(place, move) for place, mark in self._marks(channel, values, stamped) for move in take(channel, mark)]
 
@@ -220,7 +220,7 @@ class TimestampsOperator(Operator):
                 self._forward(move)
 
     def _moves_after(self, channel: WatermarkChannel, mark: int) -> tuple[int, ...]:
-        """What goes out because of a mark. A channel falls asleep when the batch ends, if it has not woken by then."""
+        """The moves of the combined clock after a mark; a channel becomes idle only at the end of the batch."""
         state = self._generators[channel]
         state.falls_idle = mark == IDLE
         return () if state.falls_idle else self._valve.take(channel, mark)

@@ -58,7 +58,7 @@ class MapOperator(_Transform):
 
 
 class FilterOperator(_Transform):
-    """Keeps what the function answers true for."""
+    """Keeps the records for which the function returns true."""
 
     doing = "The filter function"
 

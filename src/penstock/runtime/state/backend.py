@@ -46,7 +46,7 @@ class KeyedBackend(PageCache):
         self.bucket, self.drop_blob = self._blobs.bucket, self._blobs.drop
 
     def flush(self) -> None:
-        """Sweep what has expired, and write every dirty page and directory; called at the end of a batch."""
+        """Sweep expired entries, and write every dirty page and directory; called at the end of a batch."""
         if self.sweeper is not None:
             self.sweeper.sweep()
         super().flush()
@@ -123,10 +123,10 @@ class KeyedBackend(PageCache):
         self._load_groups(groups)
         self._load_pages(pages)
 
-    # -- state that expires, or begins or ceases to -----------------------------------------------
+    # -- state with a time to live ------------------------------------------------------------------
 
     def adopt(self, old: str, new: str, change: Callable[[Any], Any]) -> None:
-        """Whatever pages hold in the table `old` moves to `new`, changed: a state gained or lost its TTL."""
+        """Move the entries of the table `old`, changed, to the table `new`: a state gained or lost its time to live."""
         self._adopted[old] = (new, change)
         for page in self._pages.values():
             self._adopt(page)

@@ -40,7 +40,7 @@ _ABSENT: Any = object()
 
 
 def _drop(backend: StateSpace, slot: int) -> Any:
-    """Remove what the current key has in a table."""
+    """Remove the current key from a table; returns its stored value."""
     stored = backend.page.slots[slot].pop(backend.key, _ABSENT)
     if stored is not _ABSENT:
         backend.page.dirty = True
@@ -101,7 +101,7 @@ class PagedReducingState(ReducingState[T]):
         self._slot = backend.use(name)
 
     def get(self) -> Any:
-        """What the values of the current key were reduced to, or None."""
+        """The result of the current key, or None."""
         backend = self._backend
         return decode(backend.page.slots[self._slot].get(backend.key))
 
@@ -110,7 +110,7 @@ class PagedReducingState(ReducingState[T]):
         self.fold(value)
 
     def fold(self, value: T) -> T:
-        """Add and answer the new result in one go."""
+        """Add a value and return the new result."""
         key, page = self._backend.key, self._backend.page
         table = page.slots[self._slot]
         stored = table.get(key, _ABSENT)
@@ -120,7 +120,8 @@ class PagedReducingState(ReducingState[T]):
         return result
 
     def fold_all(self, backend: KeyedBackend, values: Iterator[Any], keys: Sequence[Any]) -> list[Any]:
-        """`fold` records of many keys, which are ensured; what each came to, sharing nothing mutable with state."""
+        """`fold` records of many keys, whose pages are loaded; returns the results, which share nothing mutable with
+        state."""
         reduce, slot, are_immutable = self._reduce, self._slot, IMMUTABLE.issuperset
         results: Records = []
         for value, key, page in zip(values, keys, backend.pages(keys), strict=False):
@@ -230,7 +231,7 @@ class PagedListState(ListState[T]):
 
 
 class _SegmentView:
-    """A long list as it was when asked for; read in pieces, as often as wanted."""
+    """A long list as it was at the time of the call; it can be read more than once, in pieces."""
 
     def __init__(self, backend: StateSpace, stored: SegmentList) -> None:
         self._backend, self._stored = backend, stored

@@ -13,7 +13,7 @@ __all__ = ["NamespaceSpace"]
 
 
 class _Absent(Entries):
-    """Stands for the table of a key that has none; the first value put into it makes one."""
+    """The table of a key that has none yet; the first value put into it creates the real one."""
 
     def __init__(self, outer: Entries, key: object) -> None:
         super().__init__()

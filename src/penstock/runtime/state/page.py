@@ -93,7 +93,7 @@ class _NoTables(list[Entries]):
 
 
 def page_without_key() -> Page:
-    """Stands for the current page before the first record, e.g. in `open`: state cannot be touched."""
+    """The current page before the first record, e.g. in `open`: it refuses every access to state."""
     page = Page((0, 0, 0), False, {})
     page.slots = _NoTables()
     return page
@@ -127,7 +127,7 @@ class Group:
         return not self.pages
 
     def leaf(self, hashed: int) -> PageId:
-        """The page that holds a hash (what is left of it once the key group is taken out)."""
+        """The page that holds a hash (the part of it that does not tell the key group)."""
         for depth in range(self.deepest, -1, -1):
             bits = hashed & ((1 << depth) - 1)
             if (depth, bits) in self.pages:

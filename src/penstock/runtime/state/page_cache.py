@@ -29,7 +29,7 @@ _PART_BYTES = 4 << 20
 
 
 class PageCache:
-    """The pages of one keyed operator in one subtask; `page_of` says which page a key belongs to."""
+    """The pages of one keyed operator in one subtask; `page_of` has the page of each known key."""
 
     def __init__(
         self,
@@ -325,7 +325,7 @@ class PageCache:
         self._load_keys(wanted.difference(self.page_of))
 
     def _evict(self) -> None:
-        """Write through and drop the pages used least recently, down to half the budget; never those in use."""
+        """Write and drop the pages used least recently, down to half the budget; never pages of the current chunk."""
         self.evictions += 1
         victims = []
         weight = self._weight

@@ -1,4 +1,4 @@
-"""What state handles need of whoever keeps the state."""
+"""The space in which state handles work: a protocol."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class StateStore(Protocol):
 
 
 class MemoryStore:
-    """A store in a dict; counts what is asked of it.
+    """A store in a dict, which counts reads and writes.
 
     >>> store = MemoryStore()
     >>> store.put_many([(b"a", b"1")])

@@ -69,7 +69,7 @@ class Sweeper:
         page.sweep_ms = due
 
     def _sweep_entry(self, page: Page, table: Entries, key: object, life: Lifetime, now: int) -> int:
-        """Remove what has expired under a key; the stamp of the oldest that is left says when to come again."""
+        """Remove expired entries of a key; returns when the oldest entry that is left is to be swept."""
         dead_until = now - life.ttl_ms
         kept, stamps = _alive(self._backend, table[key], dead_until)
         if kept is None:
@@ -83,7 +83,7 @@ class Sweeper:
 
 
 def _alive(backend: KeyedBackend, stored: object, dead_until: int) -> tuple[Any, Iterable[int]]:
-    """What is left of something stored (itself if nothing has expired, None if all has), with stamps."""
+    """The live part of a stored value (itself if nothing has expired, None if all has), with its stamps."""
     if type(stored) is list:
         return _alive_list(stored, dead_until)
     if type(stored) is dict:
@@ -156,7 +156,7 @@ def _alive_buckets(backend: KeyedBackend, stored: BucketMap, dead_until: int) ->
 
 
 def stamped(backend: KeyedBackend, stored: object, life: Lifetime) -> Any:
-    """What a state without TTL stored, with the present moment as the stamp of everything."""
+    """A stored value of a state without TTL, with the present moment as the stamp of everything."""
     now = life.now()
     if life.swept:
         backend.page.sweep_ms = min(backend.page.sweep_ms, now + life.keep_ms)
@@ -164,7 +164,7 @@ def stamped(backend: KeyedBackend, stored: object, life: Lifetime) -> Any:
 
 
 def unstamped(backend: KeyedBackend, stored: object) -> Any:
-    """What a state with TTL stored, without stamps; what has expired but is still there comes back."""
+    """A stored value of a state with TTL, without stamps; expired entries that were not swept yet come back."""
     return _changed(backend, stored, lambda item: encode(decode(item)[1]))
 
 

@@ -1,4 +1,4 @@
-"""Timers of a keyed operator in the order in which they are due: those of loaded pages, and pages that have some."""
+"""The timer queues of a keyed operator: timers of loaded pages, and unloaded pages that have timers."""
 
 from __future__ import annotations
 

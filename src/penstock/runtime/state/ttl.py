@@ -49,7 +49,7 @@ def lifetime(backend: KeyedBackend, name: str, config: StateTtlConfig, clock: Cl
 
 
 class _Expiring:
-    """What the handles share."""
+    """Base of the handles: stamps values and knows which have expired."""
 
     def __init__(self, backend: KeyedBackend, life: Lifetime) -> None:
         self._backend = backend
@@ -93,7 +93,7 @@ class TtlValueState(_Expiring, ValueState[T]):
         self._inner.update(self._stamped(value))
 
     def base(self, absent: object) -> Any:
-        """What an addition starts from: an expired value counts only if it may still be seen."""
+        """The value that an addition starts from, or `absent`; an expired value counts only if it may still be seen."""
         found = self._inner.value()
         if found is None or (self._dead(found) and not self._life.lenient):
             return absent
@@ -115,7 +115,7 @@ class TtlReducingState(ReducingState[T]):
         self._reduce = reduce
 
     def get(self) -> Any:
-        """What the values of the current key were reduced to, or None."""
+        """The result of the current key, or None."""
         return self._value.value()
 
     def add(self, value: T) -> None:
@@ -123,7 +123,7 @@ class TtlReducingState(ReducingState[T]):
         self.fold(value)
 
     def fold(self, value: T) -> T:
-        """Add and answer the new result in one go."""
+        """Add a value and return the new result."""
         base = self._value.base(_ABSENT)
         result = value if base is _ABSENT else self._reduce(base, value)
         self._value.update(result)

@@ -1,6 +1,7 @@
 """Aligned time windows with an incremental function and their own trigger: the commonest case, without the detours.
 
-Same results and same state as `WindowOperator`; what a trigger, a merging set and a context would say is known here.
+Same results and same state as `WindowOperator`, but without calls of a trigger, a merging set and a context: their
+answers are known here.
 """
 
 from __future__ import annotations
@@ -61,14 +62,14 @@ class Table:
 
     @staticmethod
     def read(stored: Stored) -> Any:
-        """The accumulator of what is stored."""
+        """The accumulator in a stored form."""
         if type(stored) is tuple:
             return stored[0]
         return stored.accumulator if type(stored) is Live else loads(stored)[0]
 
     @staticmethod
     def copy(stored: object) -> Any:
-        """The same, to be changed at will: what is stored stays as it is."""
+        """A copy of the accumulator, which the caller may change."""
         return detach(stored.accumulator) if type(stored) is Live else Table.read(stored)
 
     def write(self, inner: Entries, namespace: Namespace, accumulator: Any) -> None:
@@ -84,7 +85,7 @@ class Table:
             self._live.append((inner, namespace))
 
     def settle(self) -> None:
-        """Encode what is live."""
+        """Encode the live accumulators."""
         for inner, namespace in self._live:
             stored = inner.get(namespace)
             if type(stored) is Live:
@@ -136,7 +137,7 @@ class TimeWindowOperator(WindowOperator):
         self.flush()
 
     def _clock_ms(self) -> int:
-        """What windows are late by: nothing is late in processing time."""
+        """The clock by which windows are late: in processing time nothing is late."""
         return self.current_watermark if self._event_time else -(2**63)
 
     def _give(self, namespace: Namespace, accumulator: Any) -> None:

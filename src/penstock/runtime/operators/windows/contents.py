@@ -1,4 +1,4 @@
-"""What a window keeps: one accumulator, or its records (W5)."""
+"""The contents of windows: one accumulator each, or their records (W5)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class AccumulatorContents:
         self._state.update((combiner.first(value) if stored is None else combiner.add(stored[0], value),))
 
     def show(self, namespace: object, window: object) -> Sequence[Any] | None:
-        """What the window function is given; None if there is nothing."""
+        """The values for the window function; None if the window is empty."""
         self._space.key = namespace
         stored = self._state.value()
         return None if stored is None else (self._combiner.finish(stored[0]),)
@@ -99,7 +99,7 @@ class AccumulatorContents:
             self._state.update((merged,))
 
     def clear(self, namespace: object) -> None:
-        """Forget what a window holds."""
+        """Forget the contents of a window."""
         self._space.key = namespace
         self._state.clear()
 
@@ -122,7 +122,7 @@ class RecordContents:
         self._state.add(value if self._evictor is None else (value, timestamp))
 
     def show(self, namespace: object, window: object) -> Iterable[Record] | None:
-        """What the window function is given, after the evictor's first turn; None if there is nothing."""
+        """The values for the window function, after the evictor's first turn; None if the window is empty."""
         self._space.key = namespace
         records = self._state.get()
         if self._evictor is None:
@@ -159,6 +159,6 @@ class RecordContents:
             self._state.clear()
 
     def clear(self, namespace: object) -> None:
-        """Forget what a window holds."""
+        """Forget the contents of a window."""
         self._space.key = namespace
         self._state.clear()

@@ -1,4 +1,4 @@
-"""What triggers, assigners, evictors and window functions may ask."""
+"""The contexts of triggers, assigners, evictors and window functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["FunctionContext", "WindowContext"]
 
 
 class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext, Evictor.EvictorContext):
-    """The one context of triggers, assigners and evictors; `namespace` says which window it is about."""
+    """The one context of triggers, assigners and evictors; `namespace` is the current window."""
 
     def __init__(
         self, operator: Emitter, backend: KeyedBackend, keyed: RuntimeContext, windowed: LiveRuntimeContext

@@ -30,7 +30,7 @@ _EMPTY: Any = object()
 
 
 class _ResultError(Exception):
-    """Carries what `get_result` raised to where the window is known."""
+    """Carries the error of `get_result` to where the window is known."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)

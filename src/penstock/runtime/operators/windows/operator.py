@@ -35,7 +35,7 @@ COUNTERS = {"fired": "numWindowsFired", "late": "numLateRecords", "dropped": "nu
 class WindowOperator(KeyedOperator):
     """Any assigner, trigger, evictor and function.
 
-    `fired`, `late` and `dropped` count since the operator was built; what a batch added goes to the metrics with it.
+    `fired`, `late` and `dropped` count since the operator was built; the metrics get the difference of each batch.
     """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
@@ -85,14 +85,14 @@ class WindowOperator(KeyedOperator):
             self._function.close()
 
     def end(self) -> None:
-        """Add what the batch counted to the metrics."""
+        """Add the counts of the batch to the metrics."""
         for name, counter in self._counters.items():
             counter.inc(getattr(self, name) - counter.get_count())
 
     # -- records ------------------------------------------------------------------------------------
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
-        """Take records of many keys into their windows, and fire what the trigger fires."""
+        """Take records of many keys into their windows, and fire windows as the trigger says."""
         assert keys is not None, "a window operator got records without keys"
         backend, pages = self._backend, self._backend.pages(keys)
         value = None

@@ -69,7 +69,7 @@ class SessionWindowOperator(TimeWindowOperator):
             self._await(start, end - 1)
 
     def _together(self, sessions: Entries, starts: list[int]) -> Any:
-        """Take sessions out and merge what they hold, in the order of time."""
+        """Remove sessions and merge their accumulators, in the order of time."""
         merged = self._read(sessions.pop(starts[0])[1])
         for start in starts[1:]:
             merged = self._merge_two(merged, self._read(sessions.pop(start)[1]))

@@ -15,6 +15,7 @@ from typing import Any
 from penstock.core.errors import KeyTypeError
 from penstock.core.row import Row
 from penstock.runtime.codec import dumps, loads
+from penstock.runtime.values import Key
 
 __all__ = ["ListKey", "hashable", "shown"]
 
@@ -49,7 +50,7 @@ class ListKey:
         return repr(shown(self))
 
 
-def hashable(key: object) -> Any:
+def hashable(key: object) -> Key:
     """The key as the runtime keeps it: itself if it can be hashed, a stand-in if lists make it unhashable.
 
     >>> hashable((1, "a"))
@@ -66,7 +67,7 @@ def hashable(key: object) -> Any:
     return key
 
 
-def _restored(data: bytes) -> Any:
+def _restored(data: bytes) -> Key:
     """A pickled stand-in: the list is kept, and its form made anew, so that no form is ever on disk."""
     return hashable(loads(data))
 

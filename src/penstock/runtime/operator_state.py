@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
 
 from penstock.core.checkpointed import (
     CheckpointedFunction,
@@ -23,7 +22,7 @@ from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.state.collections import item_size
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import BlobKind, StoreKeys, kind_of, parse_key
-from penstock.runtime.values import Record
+from penstock.runtime.values import Record, Stored
 
 __all__ = ["SPLIT", "FunctionState", "Place", "RunStart", "gather_union", "list_blocks"]
 
@@ -41,13 +40,13 @@ class RunStart:
     """
 
     run_id: str
-    union: Mapping[tuple[bytes, str], list[Any]] | None = field(default_factory=dict)
+    union: Mapping[tuple[bytes, str], list[Stored]] | None = field(default_factory=dict)
     attempt: int = 0
 
 
-def gather_union(blobs: Iterable[tuple[bytes, bytes]]) -> dict[tuple[bytes, str], list[Any]]:
+def gather_union(blobs: Iterable[tuple[bytes, bytes]]) -> dict[tuple[bytes, str], list[Stored]]:
     """Union lists in the blobs of all subtasks' stores, in order of subtask."""
-    found: dict[tuple[bytes, str], list[Any]] = {}
+    found: dict[tuple[bytes, str], list[Stored]] = {}
     for key, blob in sorted(blobs):
         if kind_of(key) is BlobKind.LIST:
             parsed = parse_key(key)
@@ -68,24 +67,24 @@ class Place:
     start: RunStart | None
 
 
-class _OperatorList(ListState[Any]):
+class _OperatorList(ListState[Record]):
     """Items of this subtask, each encoded by itself."""
 
-    def __init__(self, items: list[Any]) -> None:
+    def __init__(self, items: list[Stored]) -> None:
         self.items = items
         self.changed = False
 
-    def get(self) -> Iterable[Any]:
+    def get(self) -> Iterable[Record]:
         return list(map(decode, self.items))
 
     def add(self, value: Record) -> None:
         self.add_all([value])
 
-    def add_all(self, values: Iterable[Any]) -> None:
+    def add_all(self, values: Iterable[Record]) -> None:
         self.items = self.items + list(map(encode, values))
         self.changed = True
 
-    def update(self, values: Iterable[Any]) -> None:
+    def update(self, values: Iterable[Record]) -> None:
         self.items = list(map(encode, values))
         self.changed = True
 
@@ -126,7 +125,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
             if stored.state.changed:
                 self._write(stored)
 
-    def _call(self, what: str, method: Any) -> None:
+    def _call(self, what: str, method: Callable[[FunctionState], None]) -> None:
         operator = self._place.operator
         try:
             method(self)
@@ -161,15 +160,15 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
         """The names of the lists that the function has asked for."""
         return set(self._states)
 
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Record]:
         """A list that is split among subtasks when their number changes."""
         return self._list(state_descriptor, SPLIT)
 
-    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Record]:
         """A list that every subtask is given whole when a run starts."""
         return self._list(state_descriptor, UNION)
 
-    def _list(self, descriptor: ListStateDescriptor, mode: bytes) -> ListState[Any]:
+    def _list(self, descriptor: ListStateDescriptor, mode: bytes) -> ListState[Record]:
         self._check(descriptor, mode)
         if descriptor.name not in self._states:
             self._states[descriptor.name] = self._load(descriptor.name, mode)
@@ -228,7 +227,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
     def _key(self, name: str, mode: bytes, block: int) -> bytes:
         return self._place.names.list_block(self._place.subtask, mode, block, name)
 
-    def _read(self, name: str, mode: bytes) -> tuple[list[Any], list[bytes]]:
+    def _read(self, name: str, mode: bytes) -> tuple[list[Stored], list[bytes]]:
         first = self.store.get_many([self._key(name, mode, 0)])[0]
         if first is None:
             return [], []
@@ -256,14 +255,14 @@ def _digest(blob: bytes) -> bytes:
     return blake2b(blob, digest_size=16).digest()
 
 
-def list_blocks(items: list[Any]) -> list[bytes]:
+def list_blocks(items: list[Stored]) -> list[bytes]:
     """A list as the store keeps it."""
     blocks = _blocks(items)
     return [dumps((len(blocks), block)) for block in blocks]
 
 
-def _blocks(items: list[Any]) -> list[list[Any]]:
-    blocks: list[list[Any]] = []
+def _blocks(items: list[Stored]) -> list[list[Stored]]:
+    blocks: list[list[Stored]] = []
     room = 0
     for item in items:
         if room <= 0:

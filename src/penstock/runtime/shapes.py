@@ -19,6 +19,7 @@ from operator import attrgetter, itemgetter, methodcaller
 from typing import Any, Generic, Protocol
 
 from penstock.core.errors import StateError
+from penstock.runtime.values import Record
 
 __all__ = [
     "DICT_FIELDS",
@@ -42,7 +43,11 @@ _HEAP_TYPE = 1 << 9
 
 _Reducer = Callable[[Any], Any]
 _Fill = Callable[[Any, Any], None]
-_Put = Callable[[Any, dict[str, Any]], None]
+_Fields = dict[str, Any]
+"""The fields of a record by name."""
+_Reduced = tuple[Any, ...]
+"""What pickle wants of a reducer: a callable, its arguments and the state to set."""
+_Put = Callable[[Any, _Fields], None]
 _by_itself: _Reducer = methodcaller("__reduce_ex__", 5)
 
 
@@ -137,7 +142,7 @@ def _global_name(cls: Any) -> str:
 
 
 def _tuple_reducer(shape: _Shape) -> _Reducer:
-    def reduce(record: Any) -> tuple[Any, ...]:
+    def reduce(record: Record) -> _Reduced:
         return shape, (tuple(record),), getattr(record, "__dict__", None) or None
 
     return reduce
@@ -148,11 +153,11 @@ def _object_reducer(cls: type, names: tuple[str, ...]) -> _Reducer:
     new, shape, slots = (cls,), _Shape(cls, names), _slots(cls)
     count = len(names)
 
-    def by_name(record: object) -> tuple[Any, ...]:
+    def by_name(record: object) -> _Reduced:
         state = {name: getattr(record, name) for name in slots if hasattr(record, name)}
         return __newobj__, new, {**getattr(record, "__dict__", {}), **state}, None, None, shape
 
-    def from_dict(record: object) -> tuple[Any, ...]:
+    def from_dict(record: object) -> _Reduced:
         state = record.__dict__
         if len(state) != count:
             return by_name(record)
@@ -161,7 +166,7 @@ def _object_reducer(cls: type, names: tuple[str, ...]) -> _Reducer:
         except KeyError:
             return by_name(record)
 
-    def from_slots(record: object) -> tuple[Any, ...]:
+    def from_slots(record: object) -> _Reduced:
         try:
             return __newobj__, new, values(record), None, None, shape
         except AttributeError:
@@ -176,7 +181,7 @@ def _object_reducer(cls: type, names: tuple[str, ...]) -> _Reducer:
     return by_name
 
 
-def _several(getter: Any, names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+def _several(getter: Any, names: tuple[str, ...]) -> Callable[[Any], _Reduced]:
     """A getter that always answers with a tuple."""
     if not names:
         return lambda record: ()
@@ -312,7 +317,7 @@ def _filler(cls: type, names: tuple[str, ...]) -> _Fill:
     return fill
 
 
-def _set_state(names: tuple[str, ...], record: Any, state: Any) -> None:
+def _set_state(names: tuple[str, ...], record: Record, state: Any) -> None:
     record.__setstate__(_named(names, state))
 
 
@@ -320,20 +325,20 @@ def _dataclass_fields(cls: type) -> tuple[str, ...] | None:
     return tuple(f.name for f in dataclasses.fields(cls)) if dataclasses.is_dataclass(cls) else None
 
 
-def _named(names: tuple[str, ...], state: Any) -> dict[str, Any]:
+def _named(names: tuple[str, ...], state: Any) -> _Fields:
     return state if type(state) is dict else dict(zip(names, state, strict=True))
 
 
 def _quick_filler(cls: type, names: tuple[str, ...], put: _Put) -> _Fill:
     if cls.__dictoffset__ and not _slots(cls):
 
-        def fill(record: Any, state: Any) -> None:
+        def fill(record: Record, state: Any) -> None:
             record.__dict__.update(state if type(state) is dict else zip(names, state))  # noqa: B905 - as many as names
 
         return fill
     setters = [getattr(cls, name).__set__ for name in names] if _slots(cls).issuperset(names) else None
 
-    def fill_slots(record: Any, state: Any) -> None:
+    def fill_slots(record: Record, state: Any) -> None:
         if setters is None or type(state) is dict:
             return put(record, _named(names, state))
         for setter, value in zip(setters, state):  # noqa: B905 - as many as names
@@ -346,7 +351,7 @@ def _putter(cls: type) -> _Put:
     """A function that sets attributes, in slots or not, even of a frozen record."""
     slots = _slots(cls)
 
-    def put(record: object, state: dict[str, Any]) -> None:
+    def put(record: object, state: _Fields) -> None:
         for name, value in state.items():
             if name in slots or not cls.__dictoffset__:
                 object.__setattr__(record, name, value)
@@ -368,11 +373,11 @@ def _defaults(cls: Any) -> dict[str, Callable[[], Any]]:
 
 def _fitting(
     cls: type, names: tuple[str, ...], now: tuple[str, ...], defaults: Mapping[str, Callable[[], Any]]
-) -> Callable[[dict[str, Any]], dict[str, Any]]:
+) -> Callable[[_Fields], _Fields]:
     """A function that turns fields as they were written into the fields that the class has now."""
     upgrade = getattr(cls, UPGRADE, None)
 
-    def fit(written: dict[str, Any]) -> dict[str, Any]:
+    def fit(written: _Fields) -> _Fields:
         found = written if upgrade is None else _upgraded(cls, upgrade(dict(written)), now, defaults)
         return {**{name: defaults[name]() for name in now if name not in found and name in defaults}, **found}
 
@@ -384,7 +389,7 @@ def _fitting(
     return fit
 
 
-def _upgraded(cls: type, made: object, now: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def _upgraded(cls: type, made: object, now: Sequence[str], defaults: Mapping[str, Any]) -> _Fields:
     """Check the fields that a class made of older ones: all of its own that have no default, and no others."""
     where = f"{UPGRADE}() of class {cls.__module__}.{cls.__qualname__}"
     if not isinstance(made, dict):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Entries", "Key", "Keys", "Namespace", "Record", "Records", "Stored", "Timestamps"]
+__all__ = ["Accumulator", "Entries", "Key", "Keys", "Namespace", "Record", "Records", "Stored", "Timestamps"]
 
 Record = Any
 """A record of a stream."""
@@ -28,6 +28,9 @@ Namespace = Any
 
 Stored = Any
 """A value as state keeps it: itself if it is immutable, else encoded (`codec.py`)."""
+
+Accumulator = Any
+"""A value into which an aggregate or reduce function folds records."""
 
 Entries = dict[Any, Any]
 """What a page or a bucket holds of a state: stored values by key, by namespace or by the key of a map."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from random import Random
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy
 
@@ -29,12 +29,12 @@ from penstock.runtime.failures import last_taken, named, user_failure
 from penstock.runtime.keyhash import key_group, route_ints, stable_hash, subtask_of_group
 from penstock.runtime.list_keys import hashable
 from penstock.runtime.poison import PoisonBoundary
-from penstock.runtime.values import Keys, Records, Timestamps
+from penstock.runtime.values import Key, Keys, Record, Records, Timestamps
 
 __all__ = ["EdgeWriter"]
 
 _ROUTE_CACHE = 200_000
-_ROUTES: dict[tuple[int, int], dict[Any, int]] = {}
+_ROUTES: dict[tuple[int, int], dict[Key, int]] = {}
 """Routes of keys seen by this process, for each parallelism and number of key groups."""
 
 Router = Callable[[Records, Records | None], Sequence[int] | int | None]
@@ -57,7 +57,7 @@ class _Buffer:
         self.marks: list[tuple[int, int]] = []
         self.stamped = False
 
-    def add(self, values: Sequence[Any], times: Timestamps, keys: Keys) -> None:
+    def add(self, values: Sequence[Record], times: Timestamps, keys: Keys) -> None:
         self.values.extend(values)
         if times is not None:
             self.stamped = True
@@ -100,7 +100,7 @@ class _UnhashableKeyError(Exception):
     """Among the keys of a chunk is one that cannot be hashed."""
 
 
-def _distinct(keys: Records) -> set[Any]:
+def _distinct(keys: Records) -> set[Key]:
     try:
         return set(keys)
     except TypeError:
@@ -185,7 +185,7 @@ class EdgeWriter:
 
     def _emit_guarded(self, poison: PoisonBoundary, values: Records, timestamps: Timestamps) -> None:
         """Some record has no key or no receiver: emit one by one and put those aside. Selectors are called again."""
-        routed: list[tuple[Any, int | None, Records | None, Sequence[int] | int | None]] = []
+        routed: list[tuple[Record, int | None, Records | None, Sequence[int] | int | None]] = []
 
         def route(value: object, stamp: int | None) -> None:
             try:
@@ -229,7 +229,7 @@ class EdgeWriter:
             if buffer.values or buffer.marks:
                 self._ship(index, buffer)
 
-    def _add(self, index: int, values: Sequence[Any], times: Timestamps, keys: Keys) -> None:
+    def _add(self, index: int, values: Sequence[Record], times: Timestamps, keys: Keys) -> None:
         buffer, start = self._buffers[index], 0
         while start < len(values):
             if not buffer.values:
@@ -360,7 +360,7 @@ class EdgeWriter:
             return None
         return self._selected((lambda value: hashable(select(value))) if self._list_keys else select, values)
 
-    def _selected(self, select: Callable[[Any], Any], values: Records) -> Records:
+    def _selected(self, select: Callable[[Record], Key], values: Records) -> Records:
         rest = iter(values)
         try:
             return list(map(select, rest))

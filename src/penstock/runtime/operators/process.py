@@ -25,7 +25,7 @@ from penstock.runtime.operators.base import Entry, Operator
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.handles import PagedReducingState
 from penstock.runtime.state.page import Timer
-from penstock.runtime.values import Keys, Record, Records, Timestamps
+from penstock.runtime.values import Key, Keys, Record, Records, Timestamps
 
 __all__ = ["Context", "Emitter", "KeyedOperator", "KeyedProcessOperator", "ProcessOperator"]
 
@@ -36,11 +36,11 @@ class Emitter(Operator):
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
         self._limit = task.settings.chunk_records
-        self._detach: Callable[[Any], Any] = _same if task.settings.object_reuse else detach
+        self._detach: Callable[[Record], Record] = _same if task.settings.object_reuse else detach
         self._values: Records = []
         self._times: list[int | None] = []
         self._side: dict[str, tuple[Records, Records]] = {}
-        self.held: list[Any] | None = None
+        self.held: Records | None = None
 
     def take(self, result: Iterable[Record], timestamp: int | None) -> None:
         """Gather everything a call yielded."""
@@ -129,7 +129,7 @@ class Emitter(Operator):
         return user_failure(self.desc.name, self.desc.uid, doing, record, error)
 
 
-def _same(value: object) -> Any:
+def _same(value: Record) -> Record:
     return value
 
 
@@ -215,7 +215,7 @@ class Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
         stamp: int | None = self.stamp
         return stamp
 
-    def get_current_key(self) -> Any:
+    def get_current_key(self) -> Key:
         """The current key, None on a stream that is not keyed."""
         return shown(self._backend.key) if self._backend is not None else None
 
@@ -333,7 +333,7 @@ class KeyedProcessOperator(KeyedOperator):
             self._call_for_each(method, values, timestamps, keys)
             self.flush()
 
-    def _call_for_each(self, method: str, values: Records, timestamps: Timestamps, keys: Sequence[Any]) -> None:
+    def _call_for_each(self, method: str, values: Records, timestamps: Timestamps, keys: Sequence[Key]) -> None:
         """Call a method of the function for each record, with its key made current, and gather what it yields.
 
         This is the runtime's innermost loop, so what `take` does is written out for the commonest records.
@@ -385,7 +385,7 @@ class KeyedProcessOperator(KeyedOperator):
             raise self.failed(method, value, result, error) from error
 
     def _roll(
-        self, state: PagedReducingState[Record], values: Records, timestamps: Timestamps, keys: Sequence[Any]
+        self, state: PagedReducingState[Record], values: Records, timestamps: Timestamps, keys: Sequence[Key]
     ) -> None:
         """A rolling function: emit, for each record, the new state of its key."""
         rest = iter(values)

@@ -24,7 +24,7 @@ from penstock.runtime.failures import describe, user_failure
 from penstock.runtime.operators.windows.contents import CONTENTS
 from penstock.runtime.operators.windows.operator import WindowOperator
 from penstock.runtime.state.page import Timer
-from penstock.runtime.values import Entries, Key, Keys, Namespace, Records, Stored, Timestamps
+from penstock.runtime.values import Accumulator, Entries, Key, Keys, Namespace, Records, Stored, Timestamps
 
 __all__ = ["AlignedWindowOperator", "Live", "Table", "TimeWindowOperator", "is_aligned", "is_plain"]
 
@@ -49,7 +49,7 @@ class Live:
 
     __slots__ = ("accumulator",)
 
-    def __init__(self, accumulator: object) -> None:
+    def __init__(self, accumulator: Accumulator) -> None:
         self.accumulator = accumulator
 
 
@@ -58,21 +58,21 @@ class Table:
 
     def __init__(self, slot: int) -> None:
         self.slot = slot
-        self._live: list[tuple[Entries, Any]] = []
+        self._live: list[tuple[Entries, Namespace]] = []
 
     @staticmethod
-    def read(stored: Stored) -> Any:
+    def read(stored: Stored) -> Accumulator:
         """The accumulator in a stored form."""
         if type(stored) is tuple:
             return stored[0]
         return stored.accumulator if type(stored) is Live else loads(stored)[0]
 
     @staticmethod
-    def copy(stored: object) -> Any:
+    def copy(stored: Stored) -> Accumulator:
         """A copy of the accumulator, which the caller may change."""
         return detach(stored.accumulator) if type(stored) is Live else Table.read(stored)
 
-    def write(self, inner: Entries, namespace: Namespace, accumulator: Any) -> None:
+    def write(self, inner: Entries, namespace: Namespace, accumulator: Accumulator) -> None:
         """Keep an accumulator; one that may be mutable stays live until `settle`."""
         if type(accumulator) in IMMUTABLE:
             inner[namespace] = (accumulator,)
@@ -140,7 +140,7 @@ class TimeWindowOperator(WindowOperator):
         """The clock by which windows are late: in processing time nothing is late."""
         return self.current_watermark if self._event_time else -(2**63)
 
-    def _give(self, namespace: Namespace, accumulator: Any) -> None:
+    def _give(self, namespace: Namespace, accumulator: Accumulator) -> None:
         self.fired += 1
         result = self._finish(accumulator)
         if self._function is None:

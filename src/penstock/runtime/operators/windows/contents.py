@@ -7,9 +7,10 @@ from typing import Any
 
 from penstock.core.evictors import Evictor, TimestampedValue
 from penstock.core.functions import AggregateFunction, Function, ReduceFunction, RuntimeContext
+from penstock.core.windows import Window
 from penstock.runtime.state.handles import PagedListState, PagedValueState
 from penstock.runtime.state.namespaced import NamespaceSpace
-from penstock.runtime.values import Namespace, Record, Records
+from penstock.runtime.values import Accumulator, Namespace, Record, Records
 
 __all__ = ["CONTENTS", "AccumulatorContents", "Combiner", "RecordContents"]
 
@@ -23,13 +24,13 @@ class Combiner:
 
     def __init__(self, given: Any) -> None:
         self._given = given
-        self.create: Callable[[], Any] | None = None
-        self.result: Callable[[Any], Any] | None = None
+        self.create: Callable[[], Accumulator] | None = None
+        self.result: Callable[[Accumulator], Record] | None = None
         if isinstance(given, AggregateFunction):
             self.create, self.result = given.create_accumulator, given.get_result
-            self.merge: Callable[[Any, Any], Any] = given.merge
+            self.merge: Callable[[Accumulator, Accumulator], Accumulator] = given.merge
             add = given.add
-            self.add: Callable[[Any, Any], Any] = lambda accumulator, value: add(value, accumulator)
+            self.add: Callable[[Accumulator, Record], Accumulator] = lambda accumulator, value: add(value, accumulator)
         else:
             self.add = self.merge = given.reduce if isinstance(given, ReduceFunction) else given
 
@@ -43,18 +44,18 @@ class Combiner:
         if isinstance(self._given, Function):
             self._given.close()
 
-    def of(self, values: Iterable[Record]) -> Any:
+    def of(self, values: Iterable[Record]) -> Accumulator:
         """All values folded, as an accumulator; None for none."""
         accumulator = None
         for index, value in enumerate(values):
             accumulator = self.first(value) if index == 0 else self.add(accumulator, value)
         return accumulator
 
-    def first(self, value: object) -> Any:
+    def first(self, value: Record) -> Accumulator:
         """The accumulator of a window's first value."""
         return value if self.create is None else self.add(self.create(), value)
 
-    def finish(self, accumulator: object) -> Any:
+    def finish(self, accumulator: Accumulator) -> Record:
         """The result of an accumulator."""
         return accumulator if self.result is None else self.result(accumulator)
 
@@ -64,7 +65,7 @@ class AccumulatorContents:
 
     def __init__(self, space: NamespaceSpace, combiner: Combiner) -> None:
         self._space, self._combiner = space, combiner
-        self._state: PagedValueState[tuple[Any]] = PagedValueState(space, "value:_contents")
+        self._state: PagedValueState[tuple[Accumulator]] = PagedValueState(space, "value:_contents")
 
     def add(self, namespace: Namespace, value: Record, timestamp: int | None) -> None:
         """Add a value to the accumulator of a window."""
@@ -73,13 +74,13 @@ class AccumulatorContents:
         combiner = self._combiner
         self._state.update((combiner.first(value) if stored is None else combiner.add(stored[0], value),))
 
-    def show(self, namespace: object, window: object) -> Sequence[Any] | None:
+    def show(self, namespace: object, window: Window) -> Sequence[Record] | None:
         """The values for the window function; None if the window is empty."""
         self._space.key = namespace
         stored = self._state.value()
         return None if stored is None else (self._combiner.finish(stored[0]),)
 
-    def shown(self, namespace: object, window: object) -> None:
+    def shown(self, namespace: object, window: Window) -> None:
         """The function has seen it."""
 
     def merge(self, target: object, sources: Iterable[Record]) -> None:
@@ -112,7 +113,7 @@ class RecordContents:
     ) -> None:
         self._space, self._combiner = space, combiner
         self._evictor, self._context = evictor, context
-        self._state: PagedListState[Any] = PagedListState(space, "list:_contents")
+        self._state: PagedListState[Record] = PagedListState(space, "list:_contents")
         self._left: list[TimestampedValue] = []
         self._evicting = False
 
@@ -121,7 +122,7 @@ class RecordContents:
         self._space.key = namespace
         self._state.add(value if self._evictor is None else (value, timestamp))
 
-    def show(self, namespace: object, window: object) -> Iterable[Record] | None:
+    def show(self, namespace: object, window: Window) -> Iterable[Record] | None:
         """The values for the window function, after the evictor's first turn; None if the window is empty."""
         self._space.key = namespace
         records = self._state.get()
@@ -135,11 +136,11 @@ class RecordContents:
         values = [record.value for record in self._left]
         return values if self._combiner is None else self._combined(values)
 
-    def _combined(self, values: Records) -> Sequence[Any] | None:
+    def _combined(self, values: Records) -> Sequence[Record] | None:
         assert self._combiner is not None
         return (self._combiner.finish(self._combiner.of(values)),) if values else None
 
-    def shown(self, namespace: object, window: object) -> None:
+    def shown(self, namespace: object, window: Window) -> None:
         """The function has seen it: the evictor's second turn, which may remove records."""
         if self._evictor is None or not self._evicting:
             return

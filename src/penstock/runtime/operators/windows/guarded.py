@@ -18,11 +18,11 @@ from penstock.core.functions import AggregateFunction, Function, ReduceFunction,
 from penstock.core.job import ChainedOperator
 from penstock.core.poison import FailedWindow
 from penstock.core.specs import WindowSpec
-from penstock.core.windows import TimeWindow
+from penstock.core.windows import TimeWindow, Window
 from penstock.runtime.list_keys import shown as shown_key
 from penstock.runtime.operators.windows.operator import WindowOperator
 from penstock.runtime.poison import run_to_end
-from penstock.runtime.values import Entries, Namespace, Record
+from penstock.runtime.values import Accumulator, Entries, Namespace, Record
 
 __all__ = ["guarded", "guarded_functions"]
 
@@ -57,14 +57,14 @@ class CarefulCombine(AggregateFunction):
         if isinstance(self._function, Function):
             self._function.close()
 
-    def create_accumulator(self) -> Any:
+    def create_accumulator(self) -> Accumulator:
         """Called for the first record of a window, right before `add`."""
         if self._aggregate is None:
             return _EMPTY
         self._first = True
         return self._aggregate.create_accumulator()
 
-    def add(self, value: Record, accumulator: Any) -> Any:
+    def add(self, value: Record, accumulator: Accumulator) -> Accumulator:
         """Add a value. A failure is noted and changes nothing, unless the value is the first of its window."""
         if accumulator is _EMPTY:
             return value
@@ -78,7 +78,7 @@ class CarefulCombine(AggregateFunction):
             self.failure = self.failure or error
             return accumulator
 
-    def get_result(self, accumulator: Any) -> Any:
+    def get_result(self, accumulator: Accumulator) -> Record:
         """The result; a failure is carried to where the window is known."""
         if self._aggregate is None:
             return accumulator
@@ -87,7 +87,7 @@ class CarefulCombine(AggregateFunction):
         except Exception as error:
             raise _ResultError(error) from error
 
-    def merge(self, acc_a: object, acc_b: object) -> Any:
+    def merge(self, acc_a: Accumulator, acc_b: Accumulator) -> Accumulator:
         """Merge two accumulators; a failure fails the job."""
         return self._aggregate.merge(acc_a, acc_b) if self._aggregate is not None else self._reduce(acc_a, acc_b)
 
@@ -131,19 +131,19 @@ class WindowGuard(WindowOperator):
         if (reason := failure or noted) is not None:
             self.put_aside(value, stamp, reason)
 
-    def _give(self, namespace: Namespace, accumulator: Any) -> None:
+    def _give(self, namespace: Namespace, accumulator: Accumulator) -> None:
         try:
             super()._give(namespace, accumulator)  # type: ignore[misc]
         except _ResultError as failure:
             self._failed_window(TimeWindow(*namespace), failure.error)
 
-    def _emit(self, window: object, namespace: object) -> None:
+    def _emit(self, window: Window, namespace: object) -> None:
         try:
             super()._emit(window, namespace)
         except _ResultError as failure:
             self._failed_window(window, failure.error)
 
-    def _call(self, window: object, shown: Iterable[Record]) -> Iterable[Record] | None:
+    def _call(self, window: Window, shown: Iterable[Record]) -> Iterable[Record] | None:
         if self._function is None:
             return shown
         try:
@@ -156,7 +156,7 @@ class WindowGuard(WindowOperator):
             self._failed_window(window, error)
             return None
 
-    def _failed_window(self, window: Any, error: Exception) -> None:
+    def _failed_window(self, window: Window, error: Exception) -> None:
         self.put_aside(FailedWindow(shown_key(self._backend.key), window), window.max_timestamp(), error)
 
 

@@ -13,7 +13,7 @@ from penstock.core.specs import WindowSpec
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.core.triggers import TriggerResult
 from penstock.core.window_functions import ProcessWindowFunction
-from penstock.core.windows import MergingWindowAssigner
+from penstock.core.windows import MergingWindowAssigner, Window
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, not_iterable, user_failure
 from penstock.runtime.list_keys import shown as shown_key
@@ -121,7 +121,7 @@ class WindowOperator(KeyedOperator):
         """Whether a record that belongs to no window is late for any window that could have ended with it."""
         return self._event_time and stamp is not None and stamp + self._lateness_ms <= self.current_watermark
 
-    def _into(self, window: Any, value: Record, stamp: Any) -> None:
+    def _into(self, window: Window, value: Record, stamp: Any) -> None:
         namespace = self._set.state_namespace(window)
         self._contents.add(namespace, value, stamp)
         self._context.namespace = pack(window)
@@ -139,7 +139,7 @@ class WindowOperator(KeyedOperator):
         else:
             self.output(self._spec.late_tag, value, stamp)
 
-    def _act(self, result: TriggerResult, window: object, namespace: object) -> None:
+    def _act(self, result: TriggerResult, window: Window, namespace: object) -> None:
         if result is TriggerResult.CONTINUE:
             return
         if result.is_fire():
@@ -147,7 +147,7 @@ class WindowOperator(KeyedOperator):
         if result.is_purge():
             self._contents.clear(namespace)
 
-    def _emit(self, window: Any, namespace: Namespace) -> None:
+    def _emit(self, window: Window, namespace: Namespace) -> None:
         shown = self._contents.show(namespace, window)
         if shown is not None:
             self.fired += 1
@@ -156,13 +156,13 @@ class WindowOperator(KeyedOperator):
                 self.take(self._iterable(result, window), window.max_timestamp())
         self._contents.shown(namespace, window)
 
-    def _iterable(self, result: object, window: object) -> Iterable[Record]:
+    def _iterable(self, result: object, window: Window) -> Iterable[Record]:
         if not hasattr(result, "__iter__"):
             raise not_iterable(self.desc.name, self.desc.uid, "A window function", window, result)
         made: Iterable[Record] = result
         return made
 
-    def _call(self, window: object, shown: Iterable[Record]) -> Iterable[Record] | None:
+    def _call(self, window: Window, shown: Iterable[Record]) -> Iterable[Record] | None:
         function = self._function
         if function is None:
             return shown
@@ -187,7 +187,7 @@ class WindowOperator(KeyedOperator):
             what = f"timer {timestamp} of key {describe(self._backend.key)}"
             raise user_failure(self.desc.name, self.desc.uid, "A window function", what, error) from error
 
-    def _timer(self, domain: TimeDomain, timestamp: int, window: object) -> None:
+    def _timer(self, domain: TimeDomain, timestamp: int, window: Window) -> None:
         namespace = self._set.state_namespace(window)
         if namespace is None:
             return
@@ -200,7 +200,7 @@ class WindowOperator(KeyedOperator):
         if (domain == TimeDomain.EVENT_TIME) == self._event_time and timestamp == self._cleanup(window):
             self._end(window, namespace)
 
-    def _end(self, window: object, namespace: object) -> None:
+    def _end(self, window: Window, namespace: object) -> None:
         self._contents.clear(namespace)
         self._context.namespace = pack(window)
         self._trigger.clear(window, self._context)
@@ -209,21 +209,21 @@ class WindowOperator(KeyedOperator):
             self._function.clear(self._shown)
         self._set.retire(window)
 
-    def _cleanup(self, window: Any) -> int:
+    def _cleanup(self, window: Window) -> int:
         last: int = window.max_timestamp()
         return min(last + self._lateness_ms, MAX_TIMESTAMP)
 
-    def _is_late(self, window: object) -> bool:
+    def _is_late(self, window: Window) -> bool:
         return self._event_time and self._cleanup(window) <= self.current_watermark
 
-    def _register_cleanup(self, window: object) -> None:
+    def _register_cleanup(self, window: Window) -> None:
         cleanup = self._cleanup(window)
         if cleanup != MAX_TIMESTAMP or self._event_time:
             self._backend.register(self._domain, cleanup, pack(window))
 
     # -- windows that grow together -------------------------------------------------------------------
 
-    def _merge(self, into: object, members: Records, namespace: object, others: Records) -> None:
+    def _merge(self, into: Window, members: Records, namespace: object, others: Records) -> None:
         if self._is_late(into):
             raise ProgramError(
                 f"Operator '{self.desc.name}' (uid {self.desc.uid}): windows {members} merge into {into}, which the "

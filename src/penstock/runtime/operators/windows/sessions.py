@@ -15,7 +15,7 @@ from penstock.core.window_functions import ProcessWindowFunction
 from penstock.runtime.codec import IMMUTABLE, encode, loads
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.windows.aligned import TimeWindowOperator, is_plain
-from penstock.runtime.values import Entries, Key, Namespace, Stored
+from penstock.runtime.values import Accumulator, Entries, Key, Namespace, Stored
 
 __all__ = ["SessionWindowOperator", "are_sessions"]
 
@@ -75,7 +75,7 @@ class SessionWindowOperator(TimeWindowOperator):
             merged = self._merge_two(merged, self._read(sessions.pop(start)[1]))
         return merged
 
-    def _keep(self, sessions: Entries, start: int, end: int, accumulator: object) -> None:
+    def _keep(self, sessions: Entries, start: int, end: int, accumulator: Accumulator) -> None:
         stored = (accumulator,) if type(accumulator) in IMMUTABLE else encode((accumulator,))
         sessions[start] = (end, stored)
         self._backend.page.dirty = True

@@ -26,7 +26,7 @@ from penstock.runtime.operator_state import list_blocks
 from penstock.runtime.sorting import RecordSorter
 from penstock.runtime.source_function_buffer import SourceFunctionBuffer
 from penstock.runtime.spill import SpillStore
-from penstock.runtime.state import backend, collections, handles, heap, sweep, timed
+from penstock.runtime.state import collection_blobs, collections, handles, heap, page_cache, sweep, timed
 from penstock.runtime.state.heap import SweptHeap
 from penstock.testing import At, Mark, ScriptedSource, collect, local_job, scripted_stream
 from tests.runtime.test_writer import Edge
@@ -211,9 +211,9 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
         (collections, "BUCKET_ENTRIES", 4),
         (handles, "INLINE_ENTRIES", 8),
         (collections, "_READ_AHEAD", 2),
-        (backend, "_PREFETCH", 4),
-        (backend, "_PART_PAGES", 4),
-        (backend, "_BUCKETS_KEPT", 2),
+        (page_cache, "_PREFETCH", 4),
+        (page_cache, "_PART_PAGES", 4),
+        (collection_blobs, "_BUCKETS_KEPT", 2),
         (sweep, "_SWEPT_PAGES", 4),
         (heap, "_SLACK", 4),
     ):
@@ -249,7 +249,7 @@ def test_a_map_of_the_real_size_keeps_every_entry(count: int) -> None:
     assert remembered([(0, i) for i in range(count)], 1, (count,)) == expected
 
 
-@pytest.mark.parametrize("count", around(backend._PREFETCH))
+@pytest.mark.parametrize("count", around(page_cache._PREFETCH))
 def test_pages_of_the_real_number_keep_every_key(count: int) -> None:
     """S1, F3"""
     expected = [(key, [5], [(5, -5)], 1) for key in range(count)]

@@ -1,7 +1,7 @@
 """How much a batch may read of each source: limits, and a controller that keeps batches near a target duration (F13).
 
-It lives on the driver and looks at batches that have run; what it allows is said before a batch is planned and stands
-in the offset log from then on, so that a task that is run again reads the same.
+The controller lives on the driver and looks at batches that have run. Its limits are published before a batch is
+planned and stand in the offset log from then on, so that a task that is run again reads the same.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _USEFUL = 0.25
 
 @dataclass(frozen=True, slots=True)
 class SourceLimit:
-    """What a split of a source may bring into a batch at most."""
+    """The most that a split of a source may bring into a batch."""
 
     records: int
     bytes: int
@@ -77,7 +77,7 @@ class Admission:
         self._limits = {uid: self._limit(uid, limit, share) for uid, limit in self._sources.items()}
 
     def _share(self, records: int, read: Mapping[tuple[str, int], tuple[int, int]]) -> int | None:
-        """What each split that is held back may bring; None if nothing need be held back for the target's sake."""
+        """How many records each split that is held back may bring; None if the target holds nothing back."""
         if not self._target_ms:
             return None
         if not self._seen:
@@ -98,9 +98,9 @@ class Admission:
 
 
 def _costs(seen: Sequence[tuple[int, int]], known_ms: float) -> tuple[float, float]:
-    """What a batch and what a record of it costs: the straight line through the last batches.
+    """The time that a batch and the time that a record costs: the straight line through the last batches.
 
-    Where they were all of a size there is none: a batch then costs what was known before, and records the rest.
+    Batches of one size give no line: a batch then costs as much as was known before, and its records the rest.
     """
     records, times = [n for n, _ in seen], [t for _, t in seen]
     middle, time = sum(records) / len(seen), sum(times) / len(seen)

@@ -1,9 +1,9 @@
-"""What came out of the end of the line in one batch, for the driver."""
+"""The output of one batch as the driver gets it: results, committables, metrics, notices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from penstock.runtime.chunk import (
     COLLECTED,
@@ -18,6 +18,8 @@ from penstock.runtime.chunk import (
     decode_collected,
 )
 from penstock.runtime.codec import loads
+from penstock.runtime.metrics import Report
+from penstock.runtime.values import Records
 
 __all__ = ["BatchOutput", "Lost", "Notice"]
 
@@ -29,13 +31,13 @@ Notice = tuple[str, str, str]
 
 
 class BatchOutput:
-    """What came out of the end of the line in one batch."""
+    """Everything that left the end of the line of stages in one batch, by kind."""
 
     def __init__(self, rows: Iterable[ChunkRow]) -> None:
         self.collected: list[Collected] = []
-        self.committables: list[tuple[str, list[Any]]] = []
-        self.pending: list[tuple[str, list[Any]]] = []
-        self.metrics: list[dict[str, Any]] = []
+        self.committables: list[tuple[str, Records]] = []
+        self.pending: list[tuple[str, Records]] = []
+        self.metrics: list[Report] = []
         self.lost: list[Lost] = []
         self.notices: list[Notice] = []
         self.finished = False
@@ -63,7 +65,7 @@ class BatchOutput:
     """What is done with the rows of each kind."""
 
 
-def _prepared(payload: bytes) -> tuple[str, list[Any]]:
-    """What a subtask of a sink prepared: the uid of the sink and its committables."""
+def _prepared(payload: bytes) -> tuple[str, Records]:
+    """The uid of a sink and the committables that one of its subtasks prepared."""
     uid, _, items = loads(payload)
     return uid, items

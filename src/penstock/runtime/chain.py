@@ -7,7 +7,6 @@ that an operator goes through the same life wherever it runs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from penstock.core.clock import Stopwatch
 from penstock.core.job import JobPlan, Vertex
@@ -15,6 +14,7 @@ from penstock.runtime.chunk import BatchInfo
 from penstock.runtime.codec import loads
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import NO_RECORD, user_failure
+from penstock.runtime.metrics import Report
 from penstock.runtime.operator_state import FunctionState
 from penstock.runtime.operators.base import Fan, Operator, Output
 from penstock.runtime.operators.coercion import coerced_output
@@ -70,12 +70,12 @@ class OperatorChain:
             op.end()
 
     def flush(self) -> None:
-        """Send what waits in the buffers of the edges: called last, nothing may be emitted after it."""
+        """Send the contents of the edges' buffers: called last, nothing may be emitted after it."""
         for writer in self.writers:
             writer.flush()
 
-    def report(self, records_in: int, next_timer_ms: int = NO_TIMER) -> dict[str, Any]:
-        """What the batch did, for the driver. Called once a batch, at its end: counters start anew."""
+    def report(self, records_in: int, next_timer_ms: int = NO_TIMER) -> Report:
+        """The figures of the batch, for the driver. Called once a batch, at its end: counters start from 0 again."""
         vertex = self._vertex
         return {
             "vertex": vertex.vertex_id,

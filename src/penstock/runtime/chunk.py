@@ -1,4 +1,4 @@
-"""What travels between stages: rows whose payload is a whole list of records (`design.md`, *What travels*)."""
+"""Rows between stages: a row's payload is a whole list of records (docs/architecture.md, *What travels*)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from penstock.core.errors import RecordError
 from penstock.core.source import ACTIVE, IDLE
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.record_packing import packed
+from penstock.runtime.values import Records
 
 __all__ = [
     "ACTIVE",
@@ -71,9 +72,9 @@ class ChunkRow(NamedTuple):
 class Payload(NamedTuple):
     """Records of one channel in order: values, timestamps and keys side by side, marks in between."""
 
-    values: list[Any]
-    timestamps: list[Any] | None
-    keys: list[Any] | None
+    values: Records
+    timestamps: list[int | None] | None
+    keys: Records | None
     marks: list[Mark]
 
 
@@ -86,11 +87,11 @@ class Collected(NamedTuple):
     name: str
     subtask: int
     parallelism: int
-    values: list[Any]
+    values: Records
 
 
 class BatchInfo(NamedTuple):
-    """What every subtask is told at the start of a batch."""
+    """The run, the batch and its processing time: every subtask gets it at the start of a batch."""
 
     run_id: str
     batch_id: int

@@ -1,8 +1,8 @@
 """Records and state values as bytes, and the rule that makes them independent of later mutation (S7).
 
-What is immutable through and through is kept as it is; everything else is fixed by a round trip
-through the codec at the moment it is emitted or stored. What is kept or sent names the fields of records
-(`runtime/shapes.py`): another version of the program may read it.
+A value that is immutable through and through is kept as it is. Every other value is detached from the object that the
+program holds by a round trip through the codec at the moment it is emitted or stored. Bytes that are kept or sent name
+the fields of records (`runtime/shapes.py`), since another version of the program may read them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from penstock.core.row import Row, copy_row
 from penstock.pickled import stable
 from penstock.runtime.local_classes import dumps_local
 from penstock.runtime.shapes import DICT_FIELDS, SELF_TOLD, dumps_by_name, refitted
+from penstock.runtime.values import Record
 
 __all__ = ["IMMUTABLE", "Encoded", "decode", "detach", "dumps", "encode", "is_immutable", "loads"]
 
@@ -46,12 +47,12 @@ class Encoded(bytes):
 
     __slots__ = ()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (Encoded, (bytes(self),))
 
 
-def dumps(value: Any) -> bytes:
-    """Pickle what is kept or sent, as all parts of a job do."""
+def dumps(value: object) -> bytes:
+    """Pickle a value that is kept or sent. All parts of a job pickle by it."""
     try:
         return dumps_by_name(value)
     except Exception as error:
@@ -59,7 +60,7 @@ def dumps(value: Any) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """Read what `dumps` of this version or an older one wrote; what cannot be read is named."""
+    """Read bytes that `dumps` of this or an older version wrote; an error names the class that cannot be read."""
     try:
         if data[1] != SELF_TOLD:
             return pickle.loads(data)
@@ -108,21 +109,21 @@ def _unreadable(data: bytes, error: Exception) -> PenstockError:
     )
 
 
-def _dumps_now(value: Any) -> bytes:
+def _dumps_now(value: object) -> bytes:
     try:
         return pickle.dumps(value, 5)
     except Exception as error:
         return dumps_local(value, error)
 
 
-def _dumps_record(value: Any) -> bytes:
+def _dumps_record(value: object) -> bytes:
     try:
         return pickle.dumps(value, SELF_TOLD)
     except Exception:  # of a class that is defined inside a function, or that cannot be pickled at all
         return dumps(value)
 
 
-def is_immutable(value: Any) -> bool:
+def is_immutable(value: Record) -> bool:
     """Whether nothing reachable from `value` can be changed."""
     cls = type(value)
     if cls in IMMUTABLE:
@@ -140,7 +141,7 @@ def _is_named_tuple(cls: type) -> bool:
     return issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__dict__.get("__slots__") == ()
 
 
-def _pickled(value: Any, what: str, dump: Callable[[Any], bytes]) -> bytes:
+def _pickled(value: object, what: str, dump: Callable[[Any], bytes]) -> bytes:
     try:
         return dump(value)
     except Exception as error:
@@ -150,8 +151,8 @@ def _pickled(value: Any, what: str, dump: Callable[[Any], bytes]) -> bytes:
         ) from error
 
 
-def detach(value: Any) -> Any:
-    """`value` itself if immutable, else a copy that shares nothing with it."""
+def detach(value: object) -> Any:
+    """`value` itself if it is immutable, else a copy that shares nothing with it."""
     if is_immutable(value):
         return value
     if type(value) is Row and IMMUTABLE.issuperset(map(type, value)):
@@ -161,19 +162,19 @@ def detach(value: Any) -> Any:
     return pickle.loads(_pickled(value, "record", _dumps_now))
 
 
-def encode(value: Any) -> Any:
-    """What state keeps: the value if immutable, else its encoded form."""
+def encode(value: object) -> Any:
+    """The form in which state keeps a value: itself if it is immutable, else `Encoded`."""
     if is_immutable(value):
         return value
     names = DICT_FIELDS[type(value)]
     if names is not None:
         fields = vars(value)
         if fields.keys() == names and IMMUTABLE.issuperset(map(type, fields.values())):
-            # pickle names the fields by itself, and is faster than our own way where there is but one record
+            # pickle itself names the fields of such a record, and is faster than our own way for a single one
             return Encoded(_pickled(value, "state value", _dumps_record))
     return Encoded(_pickled(value, "state value", dumps))
 
 
-def decode(stored: Any) -> Any:
+def decode(stored: object) -> Any:
     """The value that state kept, never shared between two reads unless immutable."""
     return loads(stored) if type(stored) is Encoded else stored

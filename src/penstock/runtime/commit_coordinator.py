@@ -1,11 +1,10 @@
-"""The driver's side of a batch: results handed over, committables committed when the batch is durable (F6)."""
+"""The commit coordinator: hands over the results of a batch and commits it once it is durable (F6)."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from penstock.core.clock import Clock
 from penstock.core.errors import PenstockError, SinkError
@@ -16,6 +15,7 @@ from penstock.core.transactions import TransactionCommitter, TwoPhaseCommitSinkF
 from penstock.runtime.batch_output import BatchOutput, Lost
 from penstock.runtime.chunk import Collected
 from penstock.runtime.metrics_aggregator import MetricsAggregator
+from penstock.runtime.values import Records
 
 __all__ = ["CommitCoordinator"]
 
@@ -23,16 +23,17 @@ ORPHAN_AGE_MS = 3_600_000
 
 
 class CommitCoordinator:
-    """Keeps what a batch delivered until the batch is durable, then lets it out.
+    """Holds the output of a batch until the batch is durable, then hands over its results and commits its committables.
 
-    `recover` is for committables that a restarted job found in its state: they belong to a batch that
-    is durable already, and are committed at once, again if need be.
+    The driver calls `hold` when a batch has run, and `release` when it is durable or `drop` when it has failed.
+    Committables that a restarted job found in its state belong to a batch that is durable already: `hold` commits them
+    at once, again if need be.
     """
 
     def __init__(
         self,
         plan: JobPlan,
-        deliver: Callable[[str, list[Any]], None],
+        deliver: Callable[[str, Records], None],
         printer: Callable[[str], None],
         metrics: MetricsAggregator | None = None,
     ) -> None:
@@ -55,6 +56,7 @@ class CommitCoordinator:
 
     @property
     def holding(self) -> bool:
+        """Whether a batch waits to become durable."""
         return self._waiting is not None
 
     def release(self) -> None:
@@ -73,7 +75,7 @@ class CommitCoordinator:
             self._commit(uid, requests, recovered=False)
 
     def note_lost(self, entries: Iterable[Lost]) -> None:
-        """Count and say what a failure took from sources that cannot rewind (F7)."""
+        """Count the records that a failure took from sources that cannot rewind, and warn of them (F7)."""
         for source, uid, split, count in entries:
             self.lost_records += count
             warnings.warn(
@@ -84,15 +86,16 @@ class CommitCoordinator:
             )
 
     def drop(self) -> None:
-        """The batch failed: what it delivered never happened."""
+        """The batch failed: forget its output."""
         self._waiting = None
 
     def clean(self, clock: Clock) -> None:
-        """Remove what attempts that lost have left behind long ago."""
+        """Remove what failed attempts left behind long ago, such as temporary files."""
         for _, committer in self._committers.values():
             committer.abandon_older_than(ORPHAN_AGE_MS, clock.now_ms())
 
     def close(self) -> None:
+        """Close the committers: called once, when the job has ended."""
         for _, committer in self._committers.values():
             committer.close()
 
@@ -119,7 +122,7 @@ class CommitCoordinator:
 
 
 def _committer(spec: OperatorSpec) -> Committer | None:
-    """Who commits what a sink's writers prepare, if they do."""
+    """The committer of a sink; None for a sink that does not commit in two phases."""
     if isinstance(spec, SinkSpec) and isinstance(spec.sink, SupportsCommitter):
         return spec.sink.create_committer()
     if isinstance(spec, FunctionSinkSpec) and isinstance(spec.function, TwoPhaseCommitSinkFunction):
@@ -127,8 +130,8 @@ def _committer(spec: OperatorSpec) -> Committer | None:
     return None
 
 
-def _requests(prepared: Iterable[tuple[str, list[Any]]]) -> dict[str, list[CommitRequest]]:
-    """What all subtasks prepared, by sink: a committer sees a batch as a whole."""
+def _requests(prepared: Iterable[tuple[str, Records]]) -> dict[str, list[CommitRequest]]:
+    """The committables of all subtasks by sink: a committer gets those of a batch at once."""
     found: dict[str, list[CommitRequest]] = {}
     for uid, items in prepared:
         found.setdefault(uid, []).extend(map(CommitRequest, items))

@@ -1,4 +1,4 @@
-"""What an operator knows of the task it runs in."""
+"""The context of a task, which its operators share, and the runtime context that user functions get."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ from penstock.runtime.state.ttl import lifetime
 __all__ = ["LiveRuntimeContext", "TaskContext", "WatermarkChannel", "split_context"]
 
 WatermarkChannel = tuple[int, int] | None
-"""What a watermark generator watches: a source split (number of the input edge, split), or None for all the rest."""
+"""The part of a subtask's input that has a watermark generator of its own: a source split, as (number of the input
+edge, split), or None for everything else."""
 
 
 @dataclass(slots=True)
@@ -79,7 +80,7 @@ class TaskContext:
 def split_context(
     plan: JobPlan, vertex: Vertex, split: int, clock: Clock, send: Callable[[ChunkRow], None]
 ) -> TaskContext:
-    """What operators beside a source know: a split takes the place of a subtask, and there is no state."""
+    """The context of operators beside a source: a split takes the place of a subtask, and there is no state."""
     return TaskContext(
         vertex.name,
         split,
@@ -107,52 +108,68 @@ class LiveRuntimeContext(RuntimeContext):
         self._timed: dict[str, bool] = {}
 
     def get_task_name(self) -> str:
+        """The name of the vertex: the names of its operators."""
         return self._task.task_name
 
     def get_number_of_parallel_subtasks(self) -> int:
+        """The parallelism of the vertex."""
         return self._task.parallelism
 
     def get_max_number_of_parallel_subtasks(self) -> int:
+        """The number of key groups."""
         return self._task.max_parallelism
 
     def get_index_of_this_subtask(self) -> int:
+        """Which subtask this is, from 0."""
         return self._task.subtask
 
     def get_attempt_number(self) -> int:
+        """How often the job has been restarted."""
         return self._task.attempt_number
 
     def get_task_name_with_subtasks(self) -> str:
+        """The name of the vertex with subtask, parallelism and attempt, as Flink writes it."""
         place = f"{self._task.subtask + 1}/{self._task.parallelism}"
         return f"{self._task.task_name} ({place})#{self.get_attempt_number()}"
 
     def in_batch_mode(self) -> bool:
+        """Whether the job runs in BATCH mode."""
         return self._task.settings.batch_mode
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
+        """A job parameter, or a default."""
         return self._task.settings.job_parameters.get(key, default_value)
 
     def get_metrics_group(self) -> MetricGroup:
+        """The metrics of this operator in this subtask."""
         return self._task.report(self._operator).group
 
     def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
+        """Register an accumulator; the driver merges those of the same name."""
         self._task.report(self._operator).add_accumulator(name, accumulator)
 
     def get_accumulator(self, name: str) -> Any:
+        """An accumulator that this operator has added."""
         return self._task.report(self._operator).accumulator(name)
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
+        """A handle of a value state."""
         return cast("ValueState[Any]", self._handle(state_descriptor, ValueStateDescriptor))
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+        """A handle of a list state."""
         return cast("ListState[Any]", self._handle(state_descriptor, ListStateDescriptor))
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
+        """A handle of a map state."""
         return cast("MapState[Any, Any]", self._handle(state_descriptor, MapStateDescriptor))
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
+        """A handle of a reducing state."""
         return cast("ReducingState[Any]", self._handle(state_descriptor, ReducingStateDescriptor))
 
     def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState[Any, Any]:
+        """A handle of an aggregating state."""
         return cast("AggregatingState[Any, Any]", self._handle(state_descriptor, AggregatingStateDescriptor))
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
@@ -176,7 +193,7 @@ class LiveRuntimeContext(RuntimeContext):
         return f"Operator '{self._operator.name}' (uid {self._operator.uid})"
 
     def _space_for(self, descriptor: StateDescriptor, expected: type[StateDescriptor]) -> StateSpace:
-        """Where the state is kept; refuses what a program must not ask for."""
+        """The space that keeps the state; refuses states that a program must not ask for."""
         where, space = self._where, self.space
         if not self._keyed or space is None:
             raise ProgramError(

@@ -1,4 +1,4 @@
-"""Brings what functions need to the place where they run."""
+"""Brings the Python dependencies of functions to the place where they run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["dependencies_at_hand", "in_front_of_path", "install_requirements"]
 
 
 def install_requirements(requirements: str, cache: str | None, folder: str, python: str = sys.executable) -> None:
-    """Install what a requirements file lists into a folder; with a cache, from it alone."""
+    """Install the packages of a requirements file into a folder; with a cache, from the cache alone."""
     command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder]
     offline = ["--no-index", "--find-links", cache] if cache else []
     # A source package in the cache is built with the build tools at hand if the cache has none of its own.
@@ -56,7 +56,7 @@ def dependencies_at_hand(dependencies: PythonDependencies) -> Iterator[None]:
 
 
 def _prepared(dependencies: PythonDependencies, folder: str) -> list[str]:
-    """Unpack and install below a folder; what to put on the module search path."""
+    """Unpack and install below a folder; returns the folders for the module search path."""
     for archive in dependencies.archives:
         shutil.unpack_archive(archive.path, os.path.join(folder, archive.target), _format(archive.path))
     paths = [os.path.dirname(f) if f.endswith(".py") else f for f in dependencies.files]
@@ -68,5 +68,5 @@ def _prepared(dependencies: PythonDependencies, folder: str) -> list[str]:
 
 
 def _format(path: str) -> str | None:
-    """Jars are zips; other formats are told by the file's name."""
+    """Jars are zips; other formats are known by the name of the file."""
     return "zip" if path.endswith(".jar") else None

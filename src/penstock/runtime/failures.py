@@ -18,7 +18,7 @@ NO_RECORD: Any = object()
 """Stands for the record of a call that has none."""
 
 
-def describe(value: Any, limit: int = 300) -> str:
+def describe(value: object, limit: int = 300) -> str:
     """A record for an error message, cut to a readable length."""
     try:
         text = repr(value)
@@ -27,12 +27,12 @@ def describe(value: Any, limit: int = 300) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def last_taken(values: list[Any], rest: Any) -> Any:
+def last_taken(values: list[Any], rest: object) -> Any:
     """The record that an iterator over `values` gave out last: the one a failing function was called with."""
     return values[len(values) - length_hint(rest) - 1] if values else None
 
 
-def user_failure(operator: str, uid: str, doing: str, record: Any, error: BaseException) -> PenstockError:
+def user_failure(operator: str, uid: str, doing: str, record: object, error: BaseException) -> PenstockError:
     """The error to raise for `error`, which came out of user code."""
     if isinstance(error, OperatorError) and not error.operator:
         return named(error, operator, uid)
@@ -45,7 +45,7 @@ def user_failure(operator: str, uid: str, doing: str, record: Any, error: BaseEx
     return UserFunctionError(message, operator, uid, shown, trace)
 
 
-def not_iterable(operator: str, uid: str, doing: str, record: Any, result: Any) -> UserFunctionError:
+def not_iterable(operator: str, uid: str, doing: str, record: object, result: object) -> UserFunctionError:
     """For a function that must yield records or return an iterable of them, and returned something else."""
     shown = describe(record)
     return UserFunctionError(

@@ -33,7 +33,7 @@ _SUPPORTED = (
 )
 
 
-def stable_hash(key: Any) -> int:
+def stable_hash(key: object) -> int:
     """A 32-bit hash that depends on the key's value alone.
 
     >>> stable_hash(1) == stable_hash(1.0) == stable_hash(True)
@@ -82,7 +82,7 @@ def _mix(value: int) -> int:
     return value ^ (value >> 12)
 
 
-def _hash_number(key: Any) -> int:
+def _hash_number(key: object) -> int:
     if key != key:
         raise KeyTypeError(f"{key!r} cannot be a key: it is not equal to itself. Map it to a value of its own first")
     return _mix_number(hash(key))
@@ -212,7 +212,7 @@ def _hash_other(key: Any) -> int:
 
 
 def _hash_numpy_time(key: Any) -> int:
-    """Equal moments hash alike whatever their unit; those Python's datetime cannot hold, by their text."""
+    """Equal moments hash alike whatever their unit; moments that Python's datetime cannot hold are hashed as text."""
     if isinstance(key, numpy.timedelta64) or numpy.isnat(key):
         raise KeyTypeError(f"{key!r} cannot be a key: map it to an int of a fixed unit first")
     micros = key.astype("datetime64[us]")
@@ -221,11 +221,11 @@ def _hash_numpy_time(key: Any) -> int:
     return _hash_str(str(key).rstrip("0"))
 
 
-def _is_frozen_dataclass(key: Any) -> bool:
+def _is_frozen_dataclass(key: object) -> bool:
     params = getattr(type(key), "__dataclass_params__", None)
     return params is not None and params.frozen and params.eq
 
 
-def _short(value: Any, limit: int = 80) -> str:
+def _short(value: object, limit: int = 80) -> str:
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"

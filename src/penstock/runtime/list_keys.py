@@ -1,8 +1,8 @@
 """Lists as keys: a list cannot be hashed, so the runtime keeps a stand-in that compares by the list's value.
 
-The sending side of a keyed edge makes the stand-in from what the key selector returned. State, timers and pages know
-the stand-in alone. User functions are given a new list each time they ask for the key, so that changing it changes
-nothing else.
+The sending side of a keyed edge makes the stand-in from the list that the key selector returned. State, timers and
+pages know the stand-in alone. User functions are given a new list each time they ask for the key, so that changing it
+changes nothing else.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from penstock.core.errors import KeyTypeError
 from penstock.core.row import Row
 from penstock.pickled import stable
 from penstock.runtime.codec import dumps, loads
+from penstock.runtime.values import Key
 
 __all__ = ["ListKey", "hashable", "shown"]
 
 
 class _Form(enum.Enum):
-    """Marks in a canonical form what a plain tuple would not tell apart."""
+    """Marks in a canonical form, which tell apart values that would be the same plain tuple."""
 
     LIST = 1
     ROW = 2
@@ -30,11 +31,11 @@ class _Form(enum.Enum):
 
 
 class ListKey:
-    """Stands for a key that is a list or holds one. Equal values give equal stand-ins."""
+    """The stand-in of a key that is a list or holds one. Equal keys have equal stand-ins."""
 
     __slots__ = ("data", "form")
 
-    def __init__(self, form: Any, data: bytes) -> None:
+    def __init__(self, form: object, data: bytes) -> None:
         self.form, self.data = form, data
 
     def __eq__(self, other: object) -> bool:
@@ -43,14 +44,14 @@ class ListKey:
     def __hash__(self) -> int:
         return hash(self.form)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _restored, (self.data,)
 
     def __repr__(self) -> str:
         return repr(shown(self))
 
 
-def hashable(key: Any) -> Any:
+def hashable(key: object) -> Key:
     """The key as the runtime keeps it: itself if it can be hashed, a stand-in if lists make it unhashable.
 
     >>> hashable((1, "a"))
@@ -73,7 +74,7 @@ def _restored(data: bytes) -> Any:
     return hashable(loads(data))
 
 
-def shown(key: Any) -> Any:
+def shown(key: object) -> Any:
     """The key as user functions see it; a list is made anew for each caller.
 
     >>> shown(hashable(["a", ["b"]]))
@@ -102,7 +103,7 @@ def _canonical(part: Any, whole: Any) -> Any:
     return part
 
 
-def _canonical_row(row: Row, whole: Any) -> Any:
+def _canonical_row(row: Row, whole: object) -> Any:
     values = tuple(_canonical(value, whole) for value in row._canonical())
     kind = row.get_row_kind().value
     if row._fields is None:

@@ -76,7 +76,7 @@ def define_with(define: Callable[[type], bytes]) -> None:
 
 
 def _roster() -> _Roster:
-    """That of the job that this thread works for; threads of sources do not say, and take the latest."""
+    """The roster of the job that this thread works for; threads of source functions use the latest one."""
     return _current.get() or _latest
 
 
@@ -106,7 +106,7 @@ class _LocalPickler(RecordPickler):
 
     met = False
 
-    def reducer_override(self, one: Any) -> Any:
+    def reducer_override(self, one: object) -> Any:
         if not isinstance(one, type) or importable(one):
             return NotImplemented
         self.met = True
@@ -124,8 +124,8 @@ def _definition(roster: _Roster, cls: type) -> bytes | None:
     return roster.definitions[cls]
 
 
-def dumps_local(value: Any, error: Exception) -> bytes:
-    """Pickle what pickle has refused with `error`, if classes that no import finds were the reason."""
+def dumps_local(value: object, error: Exception) -> bytes:
+    """Pickle a value that pickle refused with `error`, if classes that no import finds were the reason."""
     file = io.BytesIO()
     pickler = _LocalPickler(file, 5)
     try:

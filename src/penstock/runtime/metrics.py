@@ -1,4 +1,4 @@
-"""Metrics and accumulators of one operator in one subtask: what a batch added goes to the driver with it."""
+"""Metrics and accumulators of one operator in one subtask; what a batch adds to them travels to the driver with it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from penstock.core.errors import ProgramError
 from penstock.core.job import ChainedOperator
 from penstock.core.metrics import Counter, Distribution, Gauge, Meter, MetricGroup
 
-__all__ = ["OperatorMetrics"]
+__all__ = ["OperatorMetrics", "Report"]
+
+Report = dict[str, Any]
+"""Figures by name: what a subtask or an operator reports of a batch, or what the driver has added up."""
 
 
 class _Counter(Counter, Meter):
@@ -33,8 +36,8 @@ class _Counter(Counter, Meter):
     def get_count(self) -> int:
         return self._count
 
-    def drain(self) -> tuple[Any, ...] | None:
-        """What was counted since the last call."""
+    def drain(self) -> tuple[object, ...] | None:
+        """The count since the last call."""
         added, self._sent = self._count - self._sent, self._count
         if self._span_seconds is not None:
             return ("meter", added, self._span_seconds)
@@ -48,8 +51,8 @@ class _Gauge(Gauge):
     def get_value(self) -> Any:
         return self.ask()
 
-    def drain(self) -> tuple[Any, ...]:
-        """The present value; a gauge that fails says so, and the job goes on."""
+    def drain(self) -> tuple[object, ...]:
+        """The present value, or the text of the error if the user's function raises: a gauge must not fail the job."""
         try:
             return ("gauge", self.get_value())
         except Exception as error:
@@ -60,14 +63,14 @@ class _Distribution(Distribution):
     def __init__(self) -> None:
         self._stats: tuple[int, Any, Any, Any] | None = None
 
-    def update(self, value: Any) -> None:
+    def update(self, value: object) -> None:
         if self._stats is None:
             self._stats = (1, value, value, value)
             return
         count, total, least, most = self._stats
         self._stats = (count + 1, total + value, min(least, value), max(most, value))
 
-    def drain(self) -> tuple[Any, ...] | None:
+    def drain(self) -> tuple[object, ...] | None:
         """Number, sum, minimum and maximum since the last call."""
         stats, self._stats = self._stats, None
         return ("distribution", *stats) if stats is not None else None
@@ -127,6 +130,7 @@ class OperatorMetrics:
         self.group: MetricGroup = _Group(self, (), variables)
 
     def register(self, path: tuple[str, ...], kind: str, make: Callable[[], Any]) -> Any:
+        """The metric of a path, made if it is new; refuses a path that is in use for another kind of metric."""
         if path not in self._metrics:
             self._metrics[path] = (kind, make())
         known, metric = self._metrics[path]
@@ -134,7 +138,8 @@ class OperatorMetrics:
             raise self._refused(f"uses the metric name {'.'.join(path)!r} for a {known} and for a {kind}")
         return metric
 
-    def add_accumulator(self, name: str, accumulator: Any) -> None:
+    def add_accumulator(self, name: str, accumulator: object) -> None:
+        """Register an accumulator; refuses a name that is taken."""
         if not isinstance(accumulator, Accumulator):
             raise self._refused(f"adds {accumulator!r:.100} as accumulator {name!r}, which is not an Accumulator")
         if name in self._accumulators:
@@ -142,6 +147,7 @@ class OperatorMetrics:
         self._accumulators[name] = accumulator
 
     def accumulator(self, name: str) -> Any:
+        """The accumulator of a name; refuses one that was not added."""
         if name not in self._accumulators:
             raise self._refused(f"asks for the accumulator {name!r}, which it has not added")
         return self._accumulators[name]
@@ -149,8 +155,8 @@ class OperatorMetrics:
     def _refused(self, what: str) -> ProgramError:
         return ProgramError(f"Operator '{self._operator.name}' (uid {self._operator.uid}) {what}: choose another name")
 
-    def drain(self) -> dict[str, Any]:
-        """What the batch added; accumulators start anew."""
+    def drain(self) -> Report:
+        """The metrics and accumulators of the batch. Called once, at its end: accumulators start from 0 again."""
         found = {".".join(path): metric.drain() for path, (_, metric) in self._metrics.items()}
         accumulators = {name: one.clone() for name, one in self._accumulators.items()}
         for one in self._accumulators.values():

@@ -1,4 +1,4 @@
-"""The driver's view of metrics: what committed batches reported, added up (G6, P6)."""
+"""The metrics aggregator of the driver: adds up the reports of durable batches (G6, P6)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from penstock.core.accumulators import Accumulator
 from penstock.core.errors import ProgramError
 from penstock.runtime.heavy_keys import HeavyKeys
+from penstock.runtime.metrics import Report
 from penstock.runtime.state.page import NO_TIMER
 
 __all__ = ["MetricsAggregator"]
@@ -17,7 +18,7 @@ _SUMMED = ("in", "out", "late", "busy_ms")
 
 
 class _Meter:
-    """Events in all, and a second over the last span of time."""
+    """The number of events, and how many came per second within the last span of time."""
 
     def __init__(self, span_seconds: int) -> None:
         self._span_ms = span_seconds * 1000
@@ -30,14 +31,14 @@ class _Meter:
         while self._recent[0][0] <= time_ms - self._span_ms:
             self._recent.popleft()
 
-    def value(self) -> dict[str, Any]:
+    def value(self) -> Report:
         return {"count": self._total, "rate": sum(n for _, n in self._recent) * 1000 / self._span_ms}
 
 
 class _Latest:
-    """What a gauge showed last."""
+    """The last value of a gauge."""
 
-    def __init__(self, shown: Any) -> None:
+    def __init__(self, shown: object) -> None:
         self._shown = shown
 
     def value(self) -> Any:
@@ -48,13 +49,14 @@ class MetricsAggregator:
     """Reports of subtasks by vertex and subtask. Only reports of committed batches are entered, each once."""
 
     def __init__(self) -> None:
-        self._subtasks: dict[tuple[int, int], dict[str, Any]] = {}
-        self._operators: dict[tuple[int, int], dict[str, dict[str, Any]]] = {}
+        self._subtasks: dict[tuple[int, int], Report] = {}
+        self._operators: dict[tuple[int, int], dict[str, Report]] = {}
         self._heavy: dict[tuple[int, int], tuple[HeavyKeys, int]] = {}
         self._accumulators: dict[str, Accumulator[Any, Any]] = {}
 
-    def add(self, entries: Iterable[dict[str, Any]], batch_ms: int | None = None) -> None:
-        """Enter what a batch reported; `batch_ms`, how long it took, says how busy each subtask was in it."""
+    def add(self, entries: Iterable[Report], batch_ms: int | None = None) -> None:
+        """Add the reports of a batch. `batch_ms` is how long the batch took: with it, the busy share of each subtask is
+        known."""
         for entry in entries:
             place = (entry["vertex"], entry["subtask"])
             before = self._subtasks.get(place, {})
@@ -67,7 +69,7 @@ class MetricsAggregator:
             if "heavy_keys" in entry:
                 self._weigh(place, *entry["heavy_keys"])
 
-    def _enter(self, place: tuple[int, int], operator: dict[str, Any], time_ms: int) -> None:
+    def _enter(self, place: tuple[int, int], operator: Report, time_ms: int) -> None:
         figures = self._operators.setdefault(place, {}).setdefault(operator["uid"], {"name": operator["name"]})
         for name, drained in operator["metrics"].items():
             figures[name] = _added(figures.get(name), drained, time_ms)
@@ -90,11 +92,11 @@ class MetricsAggregator:
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def subtasks(self) -> list[dict[str, Any]]:
+    def subtasks(self) -> list[Report]:
         """One entry for each subtask: totals, latest values, and the metrics of its operators by name."""
         return [self._shown(place) for place in sorted(self._subtasks)]
 
-    def _shown(self, place: tuple[int, int]) -> dict[str, Any]:
+    def _shown(self, place: tuple[int, int]) -> Report:
         shown = dict(self._subtasks[place])
         if shown.get("next_timer_ms") == NO_TIMER:
             shown["next_timer_ms"] = None
@@ -107,9 +109,9 @@ class MetricsAggregator:
             shown["heavy_keys"] = heavy.top(number)
         return shown
 
-    def totals(self) -> dict[str, dict[str, Any]]:
+    def totals(self) -> dict[str, Report]:
         """Counters of each operator (by uid) summed over its subtasks."""
-        found: dict[str, dict[str, Any]] = {}
+        found: dict[str, Report] = {}
         for figures_of_uids in self._operators.values():
             for uid, figures in figures_of_uids.items():
                 into = found.setdefault(uid, {"name": figures["name"]})
@@ -118,13 +120,13 @@ class MetricsAggregator:
                         into[name] = into.get(name, 0) + value
         return found
 
-    def accumulators(self) -> dict[str, Any]:
+    def accumulators(self) -> Report:
         """Results by name."""
         return {name: one.get_local_value() for name, one in self._accumulators.items()}
 
 
 def _added(before: Any, drained: tuple[Any, ...], time_ms: int) -> Any:
-    """A metric's value after what a batch reported of it."""
+    """The value of a metric after the report of a batch."""
     kind, *values = drained
     if kind == "gauge":
         return _Latest(values[0])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
 
 from penstock.core.checkpointed import (
     CheckpointedFunction,
@@ -23,6 +22,7 @@ from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.state.collections import item_size
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import BlobKind, StoreKeys, kind_of, parse_key
+from penstock.runtime.values import Record, Stored
 
 __all__ = ["SPLIT", "FunctionState", "Place", "RunStart", "gather_union", "list_blocks"]
 
@@ -32,20 +32,21 @@ SPLIT, UNION = b"S", b"U"
 
 @dataclass(frozen=True, slots=True)
 class RunStart:
-    """What a host knows when a run starts: union lists as the last durable batch left them, all subtasks' together.
+    """The union lists that a run starts from, as the last durable batch left them, with the items of all subtasks.
 
-    They are keyed by operator prefix and state name, None if the host cannot tell. A subtask that is built again within
-    the run gets its own items: the others are still at work with theirs. `attempt` counts the job's restarts.
+    They are keyed by the hash of the operator's uid and the name of the state; None if the host cannot read them. A
+    subtask that is built again within the run gets its own items, since the others still work with theirs. `attempt`
+    counts the restarts of the job.
     """
 
     run_id: str
-    union: Mapping[tuple[bytes, str], list[Any]] | None = field(default_factory=dict)
+    union: Mapping[tuple[bytes, str], list[Stored]] | None = field(default_factory=dict)
     attempt: int = 0
 
 
-def gather_union(blobs: Iterable[tuple[bytes, bytes]]) -> dict[tuple[bytes, str], list[Any]]:
+def gather_union(blobs: Iterable[tuple[bytes, bytes]]) -> dict[tuple[bytes, str], list[Stored]]:
     """Union lists in the blobs of all subtasks' stores, in order of subtask."""
-    found: dict[tuple[bytes, str], list[Any]] = {}
+    found: dict[tuple[bytes, str], list[Stored]] = {}
     for key, blob in sorted(blobs):
         if kind_of(key) is BlobKind.LIST:
             parsed = parse_key(key)
@@ -56,7 +57,7 @@ def gather_union(blobs: Iterable[tuple[bytes, bytes]]) -> dict[tuple[bytes, str]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a function runs. `run_id`: of the run that wrote the restored state, None if there is none."""
+    """The operator and the subtask that a function runs in. `run_id`: the run that wrote the restored state, if any."""
 
     operator: ChainedOperator
     names: StoreKeys
@@ -66,24 +67,24 @@ class Place:
     start: RunStart | None
 
 
-class _OperatorList(ListState[Any]):
+class _OperatorList(ListState[Record]):
     """Items of this subtask, each encoded by itself."""
 
-    def __init__(self, items: list[Any]) -> None:
+    def __init__(self, items: list[Stored]) -> None:
         self.items = items
         self.changed = False
 
-    def get(self) -> Iterable[Any]:
+    def get(self) -> Iterable[Record]:
         return list(map(decode, self.items))
 
-    def add(self, value: Any) -> None:
+    def add(self, value: Record) -> None:
         self.add_all([value])
 
-    def add_all(self, values: Iterable[Any]) -> None:
+    def add_all(self, values: Iterable[Record]) -> None:
         self.items = self.items + list(map(encode, values))
         self.changed = True
 
-    def update(self, values: Iterable[Any]) -> None:
+    def update(self, values: Iterable[Record]) -> None:
         self.items = list(map(encode, values))
         self.changed = True
 
@@ -93,7 +94,7 @@ class _OperatorList(ListState[Any]):
 
 @dataclass(slots=True)
 class _Stored:
-    """A list and what the store holds of it: a digest for each block."""
+    """A list, and a digest of each of its blocks in the store."""
 
     state: _OperatorList
     mode: bytes
@@ -113,17 +114,18 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
     # -- the function's life ------------------------------------------------------------------------
 
     def initialize(self) -> None:
+        """Call the function's `initialize_state`: once, before `open`."""
         self._call("initialize_state()", self._function.initialize_state)
 
     def save(self, batch: BatchInfo) -> None:
-        """Let the function put its state in order, and write what changed."""
+        """Call the function's `snapshot_state`, and write the lists that have changed."""
         self._batch = batch
         self._call("snapshot_state()", self._function.snapshot_state)
         for stored in self._states.values():
             if stored.state.changed:
                 self._write(stored)
 
-    def _call(self, what: str, method: Any) -> None:
+    def _call(self, what: str, method: Callable[[FunctionState], None]) -> None:
         operator = self._place.operator
         try:
             method(self)
@@ -133,32 +135,40 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
     # -- contexts -----------------------------------------------------------------------------------
 
     def is_restored(self) -> bool:
+        """Whether an earlier run left state."""
         return self._place.run_id is not None
 
     def get_operator_state_store(self) -> OperatorStateStore:
+        """Where the function gets its lists."""
         return self
 
     def get_keyed_state_store(self) -> KeyedStateStore:
+        """Where the function gets keyed state, if its input is keyed."""
         return self._keyed
 
     def get_checkpoint_id(self) -> int:
+        """The number of the checkpoint that is being made: Flink counts from 1, batches from 0."""
         return self._batch.batch_id + 1
 
     def get_checkpoint_timestamp(self) -> int:
+        """The processing time of the batch."""
         return self._batch.processing_time_ms
 
     # -- lists --------------------------------------------------------------------------------------
 
     def get_registered_state_names(self) -> set[str]:
+        """The names of the lists that the function has asked for."""
         return set(self._states)
 
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Record]:
+        """A list that is split among subtasks when their number changes."""
         return self._list(state_descriptor, SPLIT)
 
-    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
+    def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Record]:
+        """A list that every subtask is given whole when a run starts."""
         return self._list(state_descriptor, UNION)
 
-    def _list(self, descriptor: ListStateDescriptor, mode: bytes) -> ListState[Any]:
+    def _list(self, descriptor: ListStateDescriptor, mode: bytes) -> ListState[Record]:
         self._check(descriptor, mode)
         if descriptor.name not in self._states:
             self._states[descriptor.name] = self._load(descriptor.name, mode)
@@ -186,7 +196,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
             )
 
     def _load(self, name: str, mode: bytes) -> _Stored:
-        """The subtask's own items; at the start of a run, of a union list everybody's."""
+        """The subtask's own items; of a union list, at the start of a run, the items of all subtasks."""
         place = self._place
         self._refuse_other_mode(name, mode)
         own, digests = self._read(name, mode)
@@ -217,7 +227,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
     def _key(self, name: str, mode: bytes, block: int) -> bytes:
         return self._place.names.list_block(self._place.subtask, mode, block, name)
 
-    def _read(self, name: str, mode: bytes) -> tuple[list[Any], list[bytes]]:
+    def _read(self, name: str, mode: bytes) -> tuple[list[Stored], list[bytes]]:
         first = self.store.get_many([self._key(name, mode, 0)])[0]
         if first is None:
             return [], []
@@ -228,7 +238,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
         return [item for blob in blobs for item in loads(blob)[1]], list(map(_digest, blobs))
 
     def _write(self, stored: _Stored) -> None:
-        """Blocks that are not as the store has them, and none for an empty list."""
+        """Write the blocks that differ from those in the store; an empty list has none."""
         blobs = list_blocks(stored.state.items)
         digests = list(map(_digest, blobs))
         old = stored.digests
@@ -245,14 +255,14 @@ def _digest(blob: bytes) -> bytes:
     return blake2b(blob, digest_size=16).digest()
 
 
-def list_blocks(items: list[Any]) -> list[bytes]:
+def list_blocks(items: list[Stored]) -> list[bytes]:
     """A list as the store keeps it."""
     blocks = _blocks(items)
     return [dumps((len(blocks), block)) for block in blocks]
 
 
-def _blocks(items: list[Any]) -> list[list[Any]]:
-    blocks: list[list[Any]] = []
+def _blocks(items: list[Stored]) -> list[list[Stored]]:
+    blocks: list[list[Stored]] = []
     room = 0
     for item in items:
         if room <= 0:

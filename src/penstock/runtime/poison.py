@@ -16,7 +16,7 @@ rules are the same everywhere:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
 from typing import Any, Protocol
@@ -26,6 +26,7 @@ from penstock.core.job import ChainedOperator
 from penstock.core.poison import PoisonPolicy
 from penstock.runtime.codec import detach
 from penstock.runtime.context import TaskContext
+from penstock.runtime.values import Record, Records, Timestamps
 
 __all__ = ["PoisonBoundary", "boundary_of", "run_to_end"]
 
@@ -33,11 +34,11 @@ __all__ = ["PoisonBoundary", "boundary_of", "run_to_end"]
 class _Side(Protocol):
     """A side output."""
 
-    def emit(self, values: list[Any], timestamps: Sequence[Any] | None) -> None: ...
+    def emit(self, values: Records, timestamps: Timestamps) -> None: ...
 
 
 class _Guarded(Protocol):
-    """What a boundary asks of its operator: where to count, and where its side outputs go."""
+    """The parts of an operator that its boundary uses: the metrics and the side outputs."""
 
     desc: ChainedOperator
     task: TaskContext
@@ -47,7 +48,7 @@ class _Guarded(Protocol):
 
 
 class PoisonBoundary:
-    """What becomes of the records on which a guarded operator's user code raises."""
+    """Puts aside the records on which the user code of one guarded operator raises."""
 
     def __init__(self, operator: _Guarded, tag: str | None) -> None:
         self._operator, self._tag = operator, tag
@@ -71,9 +72,7 @@ class PoisonBoundary:
         except Exception as error:
             self.put_aside(record, timestamp, error)
 
-    def one_by_one(
-        self, values: Iterable[Any], timestamps: Sequence[Any] | None, call: Callable[[Any, Any], None]
-    ) -> None:
+    def one_by_one(self, values: Iterable[Record], timestamps: Timestamps, call: Callable[[Any, Any], None]) -> None:
         """Call for each record with its timestamp, where a call for all of them has failed or cannot be undone."""
         for value, stamp in zip(values, timestamps or repeat(None), strict=False):
             try:
@@ -87,7 +86,7 @@ def boundary_of(operator: _Guarded, policy: PoisonPolicy) -> PoisonBoundary | No
     return PoisonBoundary(operator, policy.tag) if policy.guarded else None
 
 
-def run_to_end(result: Any, reuse: bool, made: list[Any]) -> Any:
+def run_to_end(result: object, reuse: bool, made: Records) -> Any:
     """Everything that a call yields, appended to `made`; with `reuse` off, each record is copied when it comes.
 
     A result that is not iterable is returned as it is: the operator that takes it says what is wrong with it.
@@ -95,5 +94,5 @@ def run_to_end(result: Any, reuse: bool, made: list[Any]) -> Any:
     if result is not None and not hasattr(result, "__iter__"):
         return result
     for record in () if result is None else result:
-        made.append(record if reuse else detach(record))  # noqa: PERF401 - the call may put records there itself
+        made.append(record if reuse else detach(record))
     return made

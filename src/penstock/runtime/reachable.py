@@ -23,7 +23,7 @@ def importable(cls: type) -> bool:
     return found is cls
 
 
-def unimportable_classes(root: Any) -> list[type]:
+def unimportable_classes(root: object) -> list[type]:
     """Every class that is reachable from `root` and cannot be imported, first met first.
 
     The program that defines them is the same in the driver and in each worker, so the order is the same there.
@@ -43,44 +43,44 @@ def unimportable_classes(root: Any) -> list[type]:
 
 
 @functools.singledispatch
-def _parts(one: Any) -> Iterable[Any]:
-    """What an object of the program refers to; libraries are not looked into."""
+def _parts(one: object) -> Iterable[object]:
+    """The objects that an object of the program refers to; objects of libraries are not followed."""
     return _of_object(one)
 
 
 @_parts.register(types.FunctionType)
-def _(one: Any) -> Iterable[Any]:
+def _(one: Any) -> Iterable[object]:
     return _of_function(one)
 
 
 @_parts.register(types.MethodType)
-def _(one: Any) -> Iterable[Any]:
+def _(one: Any) -> Iterable[object]:
     return one.__func__, one.__self__
 
 
 @_parts.register(functools.partial)
-def _(one: Any) -> Iterable[Any]:
+def _(one: Any) -> Iterable[object]:
     return one.func, *one.args, *one.keywords.values()
 
 
 @_parts.register(type)
-def _(one: Any) -> Iterable[Any]:
+def _(one: Any) -> Iterable[object]:
     return _of_class(one)
 
 
 @_parts.register(staticmethod)
 @_parts.register(classmethod)
-def _(one: Any) -> Iterable[Any]:
+def _(one: Any) -> Iterable[object]:
     return (one.__func__,)
 
 
 @_parts.register(property)
-def _(one: Any) -> Iterable[Any]:
+def _(one: Any) -> Iterable[object]:
     return one.fget, one.fset
 
 
 @_parts.register(dict)
-def _(one: Any) -> Iterable[Any]:
+def _(one: Any) -> Iterable[object]:
     return _some([*one.keys(), *one.values()])
 
 
@@ -88,22 +88,22 @@ def _(one: Any) -> Iterable[Any]:
 @_parts.register(tuple)
 @_parts.register(set)
 @_parts.register(frozenset)
-def _(one: Any) -> Iterable[Any]:
+def _(one: object) -> Iterable[object]:
     return type(one), *_some(one)
 
 
 @_parts.register(types.ModuleType)
-def _(one: Any) -> Iterable[Any]:
+def _(one: object) -> Iterable[object]:
     return ()
 
 
-def _some(items: Any) -> Iterable[Any]:
+def _some(items: Any) -> Iterable[object]:
     if len(items) <= _LARGE:
         return list(items)
     return {type(item): item for item in items}.values()
 
 
-def _of_function(function: types.FunctionType) -> Iterator[Any]:
+def _of_function(function: types.FunctionType) -> Iterator[object]:
     if _is_foreign(function.__module__):
         return
     for cell in function.__closure__ or ():
@@ -126,13 +126,13 @@ def _names(code: types.CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _of_class(cls: type) -> Iterator[Any]:
+def _of_class(cls: type) -> Iterator[object]:
     if not _is_foreign(cls.__module__):
         yield from cls.__bases__
         yield from cls.__dict__.values()
 
 
-def _of_object(one: Any) -> Iterator[Any]:
+def _of_object(one: object) -> Iterator[object]:
     cls = type(one)
     yield cls
     if _is_foreign(cls.__module__) and not cls.__module__.startswith("penstock."):

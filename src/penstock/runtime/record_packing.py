@@ -1,7 +1,8 @@
-"""Lists of named tuples or of rows, as pickle does them faster: their class once, then what is in their fields.
+"""Record packing: lists of named tuples or of rows in a form that pickle handles faster.
 
-Left to itself pickle asks every record how it is made, and makes it by calling Python. Of other records, and of named
-tuples that do anything of their own when they are made, it is the best there is.
+Pickle asks every record how it is made, and makes it again by calling Python. A packed list has the class once and then
+the values of all fields. Lists of other records, and of named tuples with a constructor of their own, are left to
+pickle.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ class _Packed:
     def __init__(self, *parts: Any) -> None:
         self._parts = parts
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         make, *rest = self._parts
         return make, tuple(rest)
 
 
 def packed(values: list[Any]) -> Any:
-    """What to pickle in place of a list of records; often the list itself."""
+    """The object to pickle in place of a list of records; often the list itself."""
     if not values:
         return values
     cls: type = type(values[0])

@@ -8,15 +8,20 @@ from typing import Any, NamedTuple
 from penstock.core.specs import FunctionSinkSpec, OperatorSpec, SinkSpec, TimestampsSpec
 from penstock.runtime.context import WatermarkChannel
 from penstock.runtime.operators.sink import committables
+from penstock.runtime.values import Stored
 from penstock.runtime.valve import ValveState
 
 __all__ = ["Share", "redistribute", "split_items"]
 
+_States = Mapping[int, Any]
+"""The snapshots of an operator by old subtask."""
+
 
 class Share(NamedTuple):
-    """Which subtask asks, of how many, and how many there were.
+    """The subtask that is given a share, the parallelism now and the parallelism before.
 
-    `committed`: what sinks had prepared has been committed. `drained`: time had been brought to its end.
+    `committed`: the committables in the savepoint have been committed. `drained`: the job was stopped with the
+    watermark +∞, so that no watermark is restored.
     """
 
     subtask: int
@@ -26,18 +31,18 @@ class Share(NamedTuple):
     drained: bool = False
 
 
-def redistribute(spec: OperatorSpec, states: Mapping[int, Any], share: Share) -> Any:
-    """What `Operator.restore` is given in one subtask, made of all snapshots by old subtask; None for nothing."""
+def redistribute(spec: OperatorSpec, states: _States, share: Share) -> Any:
+    """The state for `Operator.restore` in one subtask, made of the snapshots of all old subtasks; None for no state."""
     return _RULES.get(type(spec), _any_of)(states, share)
 
 
-def _any_of(states: Mapping[int, Any], share: Share) -> Any:
+def _any_of(states: _States, share: Share) -> Any:
     """Broadcast state: the same in all subtasks, so any will do, even one that others lack."""
     own = states.get(share.subtask % share.before)
     return own if own is not None else next(iter(states.values()), None)
 
 
-def _pending(states: Mapping[int, Any], share: Share) -> Any:
+def _pending(states: _States, share: Share) -> Any:
     """Committables: the first subtask sends all back to the driver, unless they have been committed for good.
 
     Without the generation they were made in: batches are counted anew, so a sink begins another.
@@ -47,7 +52,7 @@ def _pending(states: Mapping[int, Any], share: Share) -> Any:
     return [item for subtask in sorted(states) for item in committables(states[subtask])] or None
 
 
-def _generators(states: Mapping[int, Any], share: Share) -> Any:
+def _generators(states: _States, share: Share) -> Any:
     """Watermark generators: a source split's goes where the split goes, that of a whole subtask to its successor."""
     if share.drained or not states:
         return None
@@ -71,14 +76,14 @@ def _generators(states: Mapping[int, Any], share: Share) -> Any:
     return ValveState(marks, frozenset(idle), frozenset(ended), clock), watches
 
 
-_RULES: dict[type[OperatorSpec], Callable[[Mapping[int, Any], Share], Any]] = {
+_RULES: dict[type[OperatorSpec], Callable[[_States, Share], Any]] = {
     SinkSpec: _pending,
     FunctionSinkSpec: _pending,
     TimestampsSpec: _generators,
 }
 
 
-def split_items(lists: Mapping[int, list[Any]], share: Share) -> list[Any]:
+def split_items(lists: Mapping[int, list[Stored]], share: Share) -> list[Stored]:
     """The items of one subtask: its own if there are as many as before, else an even part of all, in order.
 
     >>> [split_items({0: [1, 2, 3], 1: [4]}, Share(s, 3, 2)) for s in range(3)]

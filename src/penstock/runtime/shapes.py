@@ -20,6 +20,7 @@ from typing import Any, Generic, Protocol
 
 from penstock.core.errors import StateError
 from penstock.pickled import record, remade, stable, stable_name
+from penstock.runtime.values import Record
 
 __all__ = [
     "DICT_FIELDS",
@@ -43,7 +44,11 @@ _HEAP_TYPE = 1 << 9
 
 _Reducer = Callable[[Any], Any]
 _Fill = Callable[[Any, Any], None]
-_Put = Callable[[Any, dict[str, Any]], None]
+_Fields = dict[str, Any]
+"""The fields of a record by name."""
+_Reduced = tuple[Any, ...]
+"""What pickle wants of a reducer: a callable, its arguments and the state to set."""
+_Put = Callable[[Any, _Fields], None]
 _by_itself: _Reducer = methodcaller("__reduce_ex__", 5)
 
 
@@ -94,7 +99,7 @@ def _slots(cls: type) -> set[str]:
 
 
 class _Shape:
-    """Stands in a pickle for what reads instances of a class that had these fields; written once."""
+    """Pickles as the function that reads instances of a class with these fields; written once in a pickle."""
 
     __slots__ = ("reduced",)
 
@@ -168,7 +173,7 @@ def _own_record_reducer(name: str, names: tuple[str, ...]) -> _Reducer:
 
 
 def _tuple_reducer(shape: _Shape) -> _Reducer:
-    def reduce(record: Any) -> tuple[Any, ...]:
+    def reduce(record: Record) -> _Reduced:
         return shape, (tuple(record),), getattr(record, "__dict__", None) or None
 
     return reduce
@@ -179,11 +184,11 @@ def _object_reducer(cls: type, names: tuple[str, ...]) -> _Reducer:
     new, shape, slots = (cls,), _Shape(cls, names), _slots(cls)
     count = len(names)
 
-    def by_name(record: Any) -> tuple[Any, ...]:
+    def by_name(record: object) -> _Reduced:
         state = {name: getattr(record, name) for name in slots if hasattr(record, name)}
         return __newobj__, new, {**getattr(record, "__dict__", {}), **state}, None, None, shape
 
-    def from_dict(record: Any) -> tuple[Any, ...]:
+    def from_dict(record: object) -> _Reduced:
         state = record.__dict__
         if len(state) != count:
             return by_name(record)
@@ -192,7 +197,7 @@ def _object_reducer(cls: type, names: tuple[str, ...]) -> _Reducer:
         except KeyError:
             return by_name(record)
 
-    def from_slots(record: Any) -> tuple[Any, ...]:
+    def from_slots(record: object) -> _Reduced:
         try:
             return __newobj__, new, values(record), None, None, shape
         except AttributeError:
@@ -207,7 +212,7 @@ def _object_reducer(cls: type, names: tuple[str, ...]) -> _Reducer:
     return by_name
 
 
-def _several(getter: Any, names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+def _several(getter: Any, names: tuple[str, ...]) -> Callable[[Any], _Reduced]:
     """A getter that always answers with a tuple."""
     if not names:
         return lambda record: ()
@@ -227,7 +232,7 @@ _IDLE: list[tuple[RecordPickler, io.BytesIO]] = []
 work is not in the list, so neither another thread nor a `__reduce__` that pickles something itself can meet it."""
 
 
-def dumps_by_name(value: Any) -> bytes:
+def dumps_by_name(value: object) -> bytes:
     """Pickle; dataclasses and named tuples anywhere in it go by the names of their fields."""
     try:
         pickler, file = _IDLE.pop()
@@ -303,13 +308,13 @@ def refitted(data: bytes) -> Any:
 @stable("reader")
 @lru_cache(_MOST_CLASSES)
 def reader(cls: type, fields: str) -> Callable[..., Any]:
-    """What makes (a named tuple) or fills (another record) instances of a class that were written with these fields."""
+    """The function that makes (a named tuple) or fills (another record) an instance written with these fields."""
     names = tuple(map(sys.intern, fields.split()))
     return tuple_maker(cls, names) if issubclass(cls, tuple) else _filler(cls, names)
 
 
 def tuple_maker(cls: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], Any]:
-    """What makes a named tuple of the values of fields of these names."""
+    """A function that makes a named tuple of the values of these fields."""
     now = tuple(getattr(cls, "_fields", ()))
     owner = next((c for c in cls.__mro__ if "_make" in c.__dict__), cls)
     plain = cls.__new__ is owner.__new__
@@ -327,7 +332,7 @@ def tuple_maker(cls: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], A
 
 
 def _filler(cls: type, names: tuple[str, ...]) -> _Fill:
-    """What fills a new instance with values in the order of the names, or with attributes by name."""
+    """A function that fills a new instance with values in the order of the names, or with attributes by name."""
     put = _putter(cls)
     if _own_hook(cls, "__setstate__"):
         return partial(_set_state, names)
@@ -336,7 +341,7 @@ def _filler(cls: type, names: tuple[str, ...]) -> _Fill:
         return _quick_filler(cls, names, put)
     fit = _fitting(cls, names, now, _defaults(cls))
 
-    def fill(record: Any, state: Any) -> None:
+    def fill(record: object, state: object) -> None:
         found = _named(names, state)
         kept = {name: value for name, value in found.items() if name not in names}
         put(record, {**kept, **fit({name: value for name, value in found.items() if name in names})})
@@ -344,7 +349,7 @@ def _filler(cls: type, names: tuple[str, ...]) -> _Fill:
     return fill
 
 
-def _set_state(names: tuple[str, ...], record: Any, state: Any) -> None:
+def _set_state(names: tuple[str, ...], record: Record, state: Any) -> None:
     record.__setstate__(_named(names, state))
 
 
@@ -352,20 +357,20 @@ def _dataclass_fields(cls: type) -> tuple[str, ...] | None:
     return tuple(f.name for f in dataclasses.fields(cls)) if dataclasses.is_dataclass(cls) else None
 
 
-def _named(names: tuple[str, ...], state: Any) -> dict[str, Any]:
+def _named(names: tuple[str, ...], state: Any) -> _Fields:
     return state if type(state) is dict else dict(zip(names, state, strict=True))
 
 
 def _quick_filler(cls: type, names: tuple[str, ...], put: _Put) -> _Fill:
     if cls.__dictoffset__ and not _slots(cls):
 
-        def fill(record: Any, state: Any) -> None:
+        def fill(record: Record, state: Any) -> None:
             record.__dict__.update(state if type(state) is dict else zip(names, state))  # noqa: B905 - as many as names
 
         return fill
     setters = [getattr(cls, name).__set__ for name in names] if _slots(cls).issuperset(names) else None
 
-    def fill_slots(record: Any, state: Any) -> None:
+    def fill_slots(record: Record, state: Any) -> None:
         if setters is None or type(state) is dict:
             return put(record, _named(names, state))
         for setter, value in zip(setters, state):  # noqa: B905 - as many as names
@@ -375,10 +380,10 @@ def _quick_filler(cls: type, names: tuple[str, ...], put: _Put) -> _Fill:
 
 
 def _putter(cls: type) -> _Put:
-    """What sets attributes whether they have slots or not, even of a frozen record."""
+    """A function that sets attributes, in slots or not, even of a frozen record."""
     slots = _slots(cls)
 
-    def put(record: Any, state: dict[str, Any]) -> None:
+    def put(record: object, state: _Fields) -> None:
         for name, value in state.items():
             if name in slots or not cls.__dictoffset__:
                 object.__setattr__(record, name, value)
@@ -400,11 +405,11 @@ def _defaults(cls: Any) -> dict[str, Callable[[], Any]]:
 
 def _fitting(
     cls: type, names: tuple[str, ...], now: tuple[str, ...], defaults: Mapping[str, Callable[[], Any]]
-) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """What turns fields as they were written into those that a class has now."""
+) -> Callable[[_Fields], _Fields]:
+    """A function that turns fields as they were written into the fields that the class has now."""
     upgrade = getattr(cls, UPGRADE, None)
 
-    def fit(written: dict[str, Any]) -> dict[str, Any]:
+    def fit(written: _Fields) -> _Fields:
         found = written if upgrade is None else _upgraded(cls, upgrade(dict(written)), now, defaults)
         return {**{name: defaults[name]() for name in now if name not in found and name in defaults}, **found}
 
@@ -416,8 +421,8 @@ def _fitting(
     return fit
 
 
-def _upgraded(cls: type, made: Any, now: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """What a class made of older fields: each of its own that has no default, and no others."""
+def _upgraded(cls: type, made: object, now: Sequence[str], defaults: Mapping[str, Any]) -> _Fields:
+    """Check the fields that a class made of older ones: all of its own that have no default, and no others."""
     where = f"{UPGRADE}() of class {cls.__module__}.{cls.__qualname__}"
     if not isinstance(made, dict):
         raise StateError(f"{where} must answer with a dict of fields, got {type(made).__name__}")

@@ -1,4 +1,4 @@
-"""Records key by key, each in the order of its timestamps, however many there are: what BATCH mode shows (P5)."""
+"""The input of BATCH mode: records key by key, each key in the order of timestamps, beyond memory if need be (P5)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from itertools import repeat
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from penstock.core.job import JobPlan, Vertex
 from penstock.core.specs import BroadcastSpec
@@ -15,19 +15,19 @@ from penstock.runtime.chunk import ChunkRow, Mark
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import stable_hash
 from penstock.runtime.memory import give_back
-from penstock.runtime.operators.base import Timestamps
+from penstock.runtime.values import Key, Keys, Record, Records, Timestamps
 
 __all__ = ["HeldInput", "RecordSorter", "SortedRecords"]
 
 _BLOCK = 1024
 _BLOCK_BYTES = 64 << 10
 _ENTRY_BYTES = 300
-"""What a held record takes besides its payload, about: it and its place are several small objects."""
+"""The memory that a held record takes besides its payload, about: several small objects."""
 
-_Entry = tuple[Any, int, Any]
+_Entry = tuple[int | None, int, Record]
 """(timestamp, input, value)."""
 
-_KeyRun = tuple[tuple[int, int], Any, list[_Entry]]
+_KeyRun = tuple[tuple[int, int], Key, list[_Entry]]
 """((key group, hash), key, records of that key)."""
 
 
@@ -35,12 +35,12 @@ class SortedRecords(NamedTuple):
     """Neighbours that belong to one input."""
 
     input: int
-    values: list[Any]
-    timestamps: list[Any]
-    keys: list[Any]
+    values: Records
+    timestamps: list[int | None]
+    keys: list[Key]
 
     @property
-    def stamps(self) -> list[Any] | None:
+    def stamps(self) -> list[int | None] | None:
         """The timestamps, or None if no record has one."""
         return None if self.timestamps.count(None) == len(self.timestamps) else self.timestamps
 
@@ -57,13 +57,13 @@ class RecordSorter:
     def __init__(self, budget_bytes: int, max_parallelism: int) -> None:
         self._budget = budget_bytes
         self._max_parallelism = max_parallelism
-        self._runs: dict[Any, list[_Entry]] = {}
+        self._runs: dict[Key, list[_Entry]] = {}
         self._size = self._count = 0
         self._by_time = False
         self._file: BinaryIO | None = None
         self._spilled: list[list[tuple[int, int]]] = []
 
-    def add(self, index: int, values: Sequence[Any], times: Timestamps, keys: Sequence[Any] | None, size: int) -> None:
+    def add(self, index: int, values: Sequence[Record], times: Timestamps, keys: Keys, size: int) -> None:
         """Records of one input; `size` is that of their payload."""
         self._by_time = self._by_time or (times is not None and keys is not None)
         runs = self._runs
@@ -130,8 +130,8 @@ class RecordSorter:
 
 
 class HeldInput:
-    """What a subtask holds back in BATCH mode: keyed records, to be sorted; what a broadcast stream is applied to,
-    until all of that has been seen; and the end of every channel."""
+    """The input that a subtask holds back in BATCH mode: keyed records, to be sorted; the stream that a broadcast
+    stream is applied to, until all broadcast records have been processed; and the end of every channel."""
 
     def __init__(self, vertex: Vertex, budget_bytes: int, max_parallelism: int) -> None:
         spec = vertex.operators[0].spec
@@ -153,12 +153,12 @@ class HeldInput:
         self,
         row: ChunkRow,
         edge: int,
-        values: list[Any],
-        times: list[Any] | None,
-        keys: list[Any] | None,
+        values: Records,
+        times: list[int | None] | None,
+        keys: list[Key] | None,
         marks: list[Mark],
     ) -> bool:
-        """Hold a chunk back, and marks wherever anything is held back; whether nothing is left to do for now."""
+        """Hold a chunk back, and marks if anything is held back; returns whether nothing is left to do for now."""
         if not self._held:
             return False
         self.closed.extend(row.channel for _ in marks)

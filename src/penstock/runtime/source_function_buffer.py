@@ -1,7 +1,7 @@
 """The buffer between a running source function and the job.
 
-The function's thread fills it and waits when it is full (F13). Whoever plans a batch *seals* what is there; sealed
-events are held, and can be had again, until the batch that carries them is durable.
+The function's thread fills it and waits when it is full (F13). The planner of a batch *seals* the
+events that are there; sealed events are kept, and can be read again, until the batch that carries them is durable.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from penstock.core.time import MAX_TIMESTAMP, MIN_TIMESTAMP, MIN_WATERMARK
 from penstock.core.watermark import Watermark
 from penstock.runtime.codec import detach
 from penstock.runtime.failures import describe
+from penstock.runtime.values import Records
 
 __all__ = ["HeldEvents", "SourceCanceledError", "SourceFunctionBuffer"]
 
 
 class SourceCanceledError(BaseException):
-    """Not an error: leaves the `run` of a function whose job has stopped, also one that does not look at its flag."""
+    """Not an error: ends the `run` of a function whose job has stopped, even if it does not look at its flag."""
 
 
 class _Mark(NamedTuple):
@@ -45,7 +46,7 @@ class HeldEvents(NamedTuple):
 
 
 class SourceFunctionBuffer(SourceContext):
-    """What one running function has emitted. `first`: the number of its first event.
+    """The events that one running function has emitted. `first`: the number of its first event.
 
     >>> buffer = SourceFunctionBuffer(capacity=10)
     >>> buffer.collect("a"); buffer.emit_watermark(Watermark(5)); buffer.collect_with_timestamp("b", 7)
@@ -72,10 +73,12 @@ class SourceFunctionBuffer(SourceContext):
 
     # -- the function's side ----------------------------------------------------------------------
 
-    def collect(self, value: Any) -> None:
+    def collect(self, value: object) -> None:
+        """Take a record without a timestamp; waits while the buffer is full."""
         self._put((value if self._reuse else detach(value), None))
 
-    def collect_with_timestamp(self, value: Any, timestamp: int) -> None:
+    def collect_with_timestamp(self, value: object, timestamp: int) -> None:
+        """Take a record with its timestamp; waits while the buffer is full."""
         if type(timestamp) is not int or not MIN_TIMESTAMP <= timestamp < MAX_TIMESTAMP:
             raise TimestampError(
                 f"collect_with_timestamp() got the timestamp {describe(timestamp)} ({type(timestamp).__name__}) for "
@@ -84,6 +87,7 @@ class SourceFunctionBuffer(SourceContext):
         self._put((value if self._reuse else detach(value), timestamp))
 
     def emit_watermark(self, mark: Watermark) -> None:
+        """Take a watermark; one that is not higher than the last is dropped."""
         if not isinstance(mark, Watermark):
             raise TypeError(f"emit_watermark() takes a Watermark, got {type(mark).__name__}")
         if mark.timestamp > self._watermark:
@@ -91,21 +95,24 @@ class SourceFunctionBuffer(SourceContext):
             self._put(_Mark(mark.timestamp))
 
     def mark_as_temporarily_idle(self) -> None:
+        """The function has nothing to emit for now; its next event makes it active again."""
         if not self._idle:
             self._put(_Mark(IDLE))
             self._idle = True
 
-    def get_checkpoint_lock(self) -> AbstractContextManager[Any]:
+    def get_checkpoint_lock(self) -> AbstractContextManager[object]:
+        """The lock that the function holds while it emits records and changes its state together."""
         return _CheckpointLock(self)
 
     def close(self) -> None:
+        """The function has returned: called by its thread, once."""
         with self._changed:
             self.compare()
             self._closed = True
             self._changed.notify_all()
         self._news.set()
 
-    def _put(self, event: Any) -> None:
+    def _put(self, event: object) -> None:
         with self._changed:
             if not self._locked:
                 self.compare()
@@ -123,7 +130,7 @@ class SourceFunctionBuffer(SourceContext):
             self._changed.wait()
 
     def lock(self) -> None:
-        """Let nothing be sealed from here on, once there is room."""
+        """Wait for room, then let nothing be sealed until `unlock`."""
         self._changed.acquire()
         if not self._locked:
             self.compare()
@@ -138,15 +145,15 @@ class SourceFunctionBuffer(SourceContext):
     # -- the job's side ---------------------------------------------------------------------------
 
     def cancel(self) -> None:
-        """Whatever the function emits from here on ends it."""
+        """End the function when it emits the next time."""
         with self._changed:
             self._canceled = True
             self._changed.notify_all()
 
     def seal(self, start: int, limit: int) -> Position:
-        """How far a batch may read that begins at `start`: at most `limit` events further.
+        """Seal at most `limit` events for a batch that begins at `start`; returns where the batch ends.
 
-        A batch that is planned again, because it failed, reads what it read before.
+        A batch that is planned again because it failed reads the same events as before.
         """
         with self._changed:
             if start >= self._next and self._events and limit > 0:
@@ -154,7 +161,7 @@ class SourceFunctionBuffer(SourceContext):
                 self._changed.notify_all()
             return Position(self._next, self._closed and not self._events)
 
-    def _seal(self, events: list[Any]) -> None:
+    def _seal(self, events: Records) -> None:
         stop = self._next + len(events)
         self._sealed.append(_Sealed(self._next, stop, _batch(events)))
         self._next = stop
@@ -163,14 +170,14 @@ class SourceFunctionBuffer(SourceContext):
         """Take at most so many events from here on, and never more than the settings allow."""
         self._room = max(1, min(limit, self._capacity))
 
-    def still(self) -> AbstractContextManager[Any]:
-        """Nothing is emitted, and no lock of the function's held, while this is."""
+    def still(self) -> AbstractContextManager[object]:
+        """A lock: while it is held, the function emits nothing and does not hold its own lock."""
         return self._changed
 
     def replay(self, stop: int, reached: Callable[[int], bool]) -> None:
-        """Begin with a batch planned before: it is complete, and ends at `stop`, when `reached` says so.
+        """Begin with a batch that was planned before: it is complete, and ends at `stop`, when `reached` returns true.
 
-        That is asked, with the number of events so far, before the function emits anything and when it has returned.
+        `reached` is called with the number of events so far, before the function emits anything and when it returns.
         """
         self._replay = (stop, reached)
 
@@ -181,7 +188,7 @@ class SourceFunctionBuffer(SourceContext):
             return self._replay is None
 
     def compare(self) -> None:
-        """The function is at rest: see whether the batch planned before is complete."""
+        """Check whether the batch planned before is complete; the function must not be emitting."""
         with self._changed:
             if self._replay is not None and self._replay[1](len(self._events)):
                 events, self._events = list(self._events), deque()
@@ -196,7 +203,7 @@ class SourceFunctionBuffer(SourceContext):
         return HeldEvents([s.batch for s in held], stop - start - sum(s.stop - s.start for s in held))
 
     def release(self, upto: int) -> None:
-        """What lies before a position is durable."""
+        """Forget the sealed events before a position: they are durable."""
         with self._changed:
             self._sealed = [s for s in self._sealed if s.stop > upto]
 
@@ -210,7 +217,7 @@ class SourceFunctionBuffer(SourceContext):
 
 
 class _CheckpointLock:
-    """HeldEvents by the function while it emits what belongs together."""
+    """The lock that a function holds while it emits records and changes its state together."""
 
     def __init__(self, buffer: SourceFunctionBuffer) -> None:
         self._buffer = buffer
@@ -219,13 +226,13 @@ class _CheckpointLock:
         self._buffer.lock()
         return self
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         self._buffer.unlock()
 
 
-def _batch(events: list[Any]) -> MarkedBatch:
-    values: list[Any] = []
-    times: list[Any] = []
+def _batch(events: Records) -> MarkedBatch:
+    values: Records = []
+    times: list[int | None] = []
     marks: list[tuple[int, int]] = []
     for event in events:
         if type(event) is _Mark:

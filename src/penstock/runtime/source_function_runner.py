@@ -1,4 +1,4 @@
-"""Running source functions: a thread for each split, and a bounded buffer between it and the job."""
+"""The source function runner: a thread for each split, and a bounded buffer between it and the job."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REPLAY_S = 60.0
 
 
 class EventKeeper(Protocol):
-    """Keeps what functions with state emitted in a batch that is planned, until the batch is durable.
+    """Keeps the events that functions with state emitted in a planned batch, until the batch is durable.
 
     A function may emit in any order, so it cannot be run again for a batch that Spark has already logged.
     """
@@ -40,7 +40,7 @@ class EventKeeper(Protocol):
         """Keep events that a place emitted; the name under which they are found again, also after a crash."""
 
     def kept(self, name: str) -> bytes:
-        """What was kept; raises, naming the file, if it is gone or damaged."""
+        """Events that were kept; raises, naming the file, if it is gone or damaged."""
 
     def forget(self, name: str) -> None:
         """The batch is durable."""
@@ -117,22 +117,23 @@ class SourceFunctionRunner:
 
     @property
     def replayable(self) -> bool:
+        """Whether the function keeps state, so that it can be run again from a checkpoint."""
         return self._state is not None
 
     def advance(self, start: Position, limit: int) -> Position:
-        """Seal what is there; raises what the function failed with."""
+        """Seal the events that are there; raises the error of the function if it has failed."""
         end = self.buffer.seal(start.at, limit) if self._state is None else self._sealed(self._state, start, limit)
         if self._error is not None:
             raise self._error
         return end
 
     def _sealed(self, state: SourceState, start: Position, limit: int) -> Position:
-        """All that is there, since state belongs to all that was emitted; the buffer is kept as small as the limit."""
+        """Seal all events, since the state belongs to all of them; the buffer is kept as small as the limit."""
         self._ready.wait()
         self.buffer.narrow(limit)
         with self.buffer.still():
             if self._error is not None:
-                raise self._error  # what its state says now is worth nothing
+                raise self._error  # the state of a failed function must not get into a checkpoint
             end = self.buffer.seal(events_at(start), _ALL)
             if end.at == events_at(start):
                 return Position(start.at, end.ended)
@@ -202,7 +203,7 @@ def _warn(text: str) -> None:
 
 
 class SourceFunctionRunners:
-    """The running functions of a job's sources, for whoever plans its batches. Started when first asked for.
+    """The running functions of a job's sources, for the planner of batches. A function is started at its first batch.
 
     Without a `keeper` a function with state is run again for a batch that was planned before.
     """
@@ -248,7 +249,7 @@ class SourceFunctionRunners:
         return Lag() if running is None else Lag(running.buffer.waiting())
 
     def held(self, vertex: Vertex, split: int, start: Position, end: Position) -> HeldEvents | None:
-        """What a function emitted between two positions; None for a source that can be read from a position."""
+        """The events of a function between two positions; None for a source that can be read from a position."""
         if not isinstance(vertex.source, FunctionSource):
             return None
         running = self._splits.get((vertex.vertex_id, split))
@@ -276,7 +277,7 @@ class SourceFunctionRunners:
             del names[name]
 
     def unreleased(self) -> list[tuple[str, str, int, int]]:
-        """(source, uid, split, events) of what was taken, is not durable, and will not come again."""
+        """(source, uid, split, events) for events that are in a batch, are not durable, and will not come again."""
         gone = [(split, s) for (_, split), s in self._splits.items() if not s.replayable and s.buffer.unreleased()]
         return [(s.desc.name, s.desc.uid, split, s.buffer.unreleased()) for split, s in gone]
 
@@ -289,7 +290,7 @@ class SourceFunctionRunners:
         return True
 
     def close(self) -> None:
-        """Cancel what runs, and wait for it as long as the settings allow."""
+        """Cancel all functions, and wait for them as long as the settings allow."""
         for running in self._splits.values():
             running.cancel()
         for running in self._splits.values():
@@ -297,7 +298,7 @@ class SourceFunctionRunners:
 
 
 def run_to_end(plan: JobPlan, vertex: Vertex, split: int, clock: Clock) -> Iterator[MarkedBatch]:
-    """Run a function where its records are wanted, until it returns."""
+    """Run a function in this process until it returns, and yield its events in batches."""
     live = SourceFunctionRunners(plan, clock)
     now = SourceClock(clock.now_ms(), clock.now_ms())
     start = vertex.source.initial(split, vertex.split_count)

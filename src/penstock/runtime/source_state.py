@@ -43,9 +43,9 @@ def _renewed(blob: bytes) -> bytes:
 
 
 class SourceState:
-    """What a `CheckpointedFunction` that is a source keeps, as JSON for its positions.
+    """The operator state of a source function, as JSON for its positions.
 
-    A subtask begins with what the position says from which it is run.
+    A subtask starts from the state in its start position.
     """
 
     def __init__(
@@ -71,15 +71,15 @@ class SourceState:
         self._lists.initialize()
 
     def now(self) -> dict[str, str]:
-        """What the function says that must survive."""
+        """Call `snapshot_state`; returns the state as JSON."""
         self._lists.save(BatchInfo("", self._checkpoint, self._clock.now_ms()))
         blobs = sorted(self._store.blobs.items())
         return {b85encode(key).decode(): b85encode(blob).decode() for key, blob in blobs}
 
     def position(self, end: Position, keep: Callable[[], str | None]) -> Position:
-        """The end of a batch with the state that belongs to it; asked again, the same.
+        """The end of a batch with the state that belongs to it; the same end gives the same position again.
 
-        `keep` is called once for each new end: it keeps what was emitted up to there and says under which name.
+        `keep` is called once for each new end: it keeps the events up to there and returns the name of what it kept.
         """
         if self._noted is None or events_at(self._noted) != end.at:
             at: dict[str, Any] = {"events": end.at, "state": self.now(), "checkpoint": self._checkpoint + 1}

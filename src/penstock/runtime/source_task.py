@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 from penstock.core.clock import Clock
 from penstock.core.job import ChainedOperator, JobPlan, Vertex
@@ -17,10 +16,11 @@ from penstock.runtime.chunk import DRIVER, METRICS, NOTICE, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext, split_context
 from penstock.runtime.failures import NO_RECORD, user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.coercion import source_coercion
 from penstock.runtime.operators.factory import build_operator
 from penstock.runtime.source_function_runner import run_to_end
+from penstock.runtime.values import Keys, Records, Timestamps
 
 __all__ = ["SourceTask", "read_split"]
 
@@ -82,7 +82,7 @@ class SourceTask:
         yield from self._drain()
 
     def finish(self, end: Position | None, lag: Lag | None) -> Iterator[ChunkRow]:
-        """The rows for the driver: what the source noticed, and the report of the batch. Closes the operators."""
+        """The rows for the driver: notices of the source and the report of the batch. Closes the operators."""
         yield from self._notices(end)
         report = self._chain.report(self._records)
         report |= {"bytes": self._bytes, "lag_records": lag and lag.records, "lag_ms": lag and lag.ms}
@@ -90,7 +90,7 @@ class SourceTask:
         self._chain.close()
 
     def _notices(self, end: Position | None) -> Iterator[ChunkRow]:
-        """What the source noticed when it planned the batch: it is counted, and shown when the batch is durable."""
+        """Notices that the source made when it planned the batch: counted here, shown when the batch is durable."""
         source = self._source
         for notice in self._vertex.source.notices(end) if end is not None else ():
             if notice.counted_as is not None:
@@ -122,7 +122,7 @@ class SourceTask:
 class _Head(Operator):
     """Takes the place of the source at the head of its chain: passes everything on."""
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         self.out.emit(values, timestamps)
 
 

@@ -18,9 +18,11 @@ class SpillStore:
         self._places: dict[bytes, tuple[int, int]] = {}
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Read blobs back from the file."""
         return [self._read(self._places.get(key)) for key in keys]
 
     def put_many(self, items: Iterable[tuple[bytes, bytes]]) -> None:
+        """Append blobs to the file; older versions of them stay there unused."""
         for key, blob in items:
             file = self._open()
             offset = file.seek(0, os.SEEK_END)
@@ -28,6 +30,7 @@ class SpillStore:
             self._places[key] = (offset, len(blob))
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
+        """Forget where blobs are."""
         for key in keys:
             self._places.pop(key, None)
 

@@ -1,4 +1,4 @@
-"""All vertices of one level in one partition: what a Spark task of a stage runs."""
+"""The stage task: runs all vertices of one level in one partition."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from penstock.core.job import JobPlan
 from penstock.runtime.chunk import CONTROL, CONTROL_SEQ, DRIVER, METRICS, RESTORE, BatchInfo, ChunkRow, sort_key
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.local_classes import enter_job
+from penstock.runtime.metrics import Report
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.restoring import Restoring
 from penstock.runtime.state.store import StateStore
@@ -24,8 +25,8 @@ __all__ = ["StageTask", "control_row", "control_rows", "sorted_rows"]
 class StageTask:
     """Runs the rows meant for its level and passes rows for later levels on, undecoded.
 
-    May be kept between batches by whoever runs it; what it holds is used again only if the store
-    names the attempt that made it. `start` is None where the host cannot tell what union lists held.
+    A host may keep it between batches; its live tasks are used again only if the store names the attempt that made
+    them. `start` is None where the host cannot read union lists.
     """
 
     def __init__(self, plan: JobPlan, level: int, partition: int, clock: Clock, start: RunStart | None = None) -> None:
@@ -37,7 +38,7 @@ class StageTask:
         self._info: BatchInfo | None = None
 
     def run(self, rows: Iterable[ChunkRow], store: StateStore) -> Iterator[ChunkRow]:
-        """One batch: rows in order, ending with everything written to the store."""
+        """Run one batch of rows, given in order; at its end everything is written to the store."""
         enter_job(self._plan)
         try:
             self._info = None
@@ -96,7 +97,7 @@ class StageTask:
             yield from self._drain()
         yield ChunkRow(self._partition, DRIVER, 0, 0, METRICS, dumps(self._metrics()))
 
-    def _metrics(self) -> list[dict[str, Any]]:
+    def _metrics(self) -> list[Report]:
         return [task.report() for task in self._tasks.values()]
 
     def _drain(self) -> Iterator[ChunkRow]:
@@ -105,7 +106,7 @@ class StageTask:
             self._out.clear()
 
     def close(self) -> None:
-        """Give up what is kept."""
+        """Close and forget the live tasks."""
         for task in self._tasks.values():
             task.close()
         self._tasks.clear()
@@ -113,6 +114,7 @@ class StageTask:
 
     @property
     def tasks(self) -> dict[int, VertexTask]:
+        """The live tasks by vertex; for tests."""
         return self._tasks
 
 

@@ -17,8 +17,9 @@ from penstock.runtime.codec import dumps
 from penstock.runtime.context import LiveRuntimeContext, TaskContext, WatermarkChannel
 from penstock.runtime.failures import NO_RECORD, user_failure
 from penstock.runtime.heavy_keys import HeavyKeys
+from penstock.runtime.metrics import Report
 from penstock.runtime.operator_state import FunctionState, Place, RunStart
-from penstock.runtime.operators.base import Entry, Operator, Timestamps
+from penstock.runtime.operators.base import Entry, Operator
 from penstock.runtime.operators.factory import build_operator
 from penstock.runtime.sorting import HeldInput
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
@@ -27,6 +28,7 @@ from penstock.runtime.state.page import NO_TIMER
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import StoreKeys
 from penstock.runtime.task_root import TaskRoot, root_key
+from penstock.runtime.values import Keys, Records, Timestamps
 from penstock.runtime.valve import Valve
 
 __all__ = ["VertexTask"]
@@ -152,7 +154,7 @@ class VertexTask:
         self.tick()
 
     def _notify(self, checkpoint_id: int) -> None:
-        """The batch before this one is durable, or this one would not run (F6)."""
+        """Tell functions that the batch before is durable: else this one would not run (F6)."""
         for op, listener in self._listeners:
             try:
                 listener.notify_checkpoint_complete(checkpoint_id)
@@ -180,7 +182,7 @@ class VertexTask:
                 writer.status(True)
 
     def process(self, row: ChunkRow) -> None:
-        """One chunk of one channel: records, with marks in between."""
+        """Process one chunk of one channel: records, with marks in between."""
         values, times, keys, marks = decode_payload(row.payload)
         edge = edge_of(row.channel)
         enter = self._entries[edge]
@@ -215,7 +217,7 @@ class VertexTask:
     def _counting_late(self, enter: Entry) -> Entry:
         """An entry that counts the records that come late (T10)."""
 
-        def counted(values: list[Any], times: Timestamps, keys: Sequence[Any] | None) -> None:
+        def counted(values: Records, times: Timestamps, keys: Keys) -> None:
             clock = self._valve.clock
             self.records_late += sum(stamp is not None and stamp <= clock for stamp in times or ())
             enter(values, times, keys)
@@ -223,7 +225,7 @@ class VertexTask:
         return counted
 
     def _release(self, batch: HeldInput) -> None:
-        """All input of a BATCH job is there: key by key, then the end of time."""
+        """Process the held input of a BATCH job, key by key, then the end of time. Called when all input is there."""
         for part in batch.sorter.drain():
             if self._backend is not None:
                 self._backend.ensure(part.keys)
@@ -232,7 +234,7 @@ class VertexTask:
             self._mark(channel, MAX_WATERMARK, None, 0)
 
     def _mark(self, channel: int, mark: int, keys: list[Any] | None, place: int) -> None:
-        """Take a mark that came in on a channel, and tell the chain what follows from it."""
+        """Take a mark that came in on a channel, and pass the resulting watermark or idleness to the chain."""
         moves = self._valve.take(channel, mark)
         whole = self._input.watermark_channel_of[channel]
         if mark == MAX_WATERMARK and all(map(self._valve.has_ended, self._input.channels_of(whole))):
@@ -244,7 +246,7 @@ class VertexTask:
                 self._advance(move, keys, place)
 
     def _advance(self, watermark: int, keys: list[Any] | None, place: int) -> None:
-        """Move the clock; firing timers may push pages of records still to come out of memory."""
+        """Move the clock. Timers that fire may evict pages of records still to come, so these are loaded again."""
         evicted = self._backend.evictions if self._backend is not None else 0
         self._head.watermark(watermark)
         if self._backend is not None and keys is not None and self._backend.evictions != evicted:
@@ -285,8 +287,8 @@ class VertexTask:
             root.probe, root.states = backend.find_probe(), backend.kinds.known
         return root
 
-    def report(self) -> dict[str, Any]:
-        """What the batch did, for the driver (G6). Called once, at its end."""
+    def report(self) -> Report:
+        """The figures of the batch, for the driver (G6). Called once, at its end."""
         pages, page_bytes, blobs = self._backend.size if self._backend is not None else (0, 0, 0)
         entry = self.chain.report(self.records_in, self.next_timer_ms(PROCESSING)) | {
             "late": self.records_late,
@@ -310,7 +312,7 @@ class VertexTask:
         return self._valve.clock
 
     def next_timer_ms(self, domain: int = EVENT) -> int:
-        """When the next timer may be due; in processing time operators may wait too, or state is to be swept."""
+        """When the next timer may be due; in processing time also when an operator waits or state is to be swept."""
         backend = self._backend
         earliest = backend.earliest(domain) if backend is not None else NO_TIMER
         if domain != PROCESSING:

@@ -1,4 +1,4 @@
-"""The root of a subtask: what it remembers between batches besides the state of its operators."""
+"""The root of a subtask: its memory between batches besides the state of its operators."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ _NOTHING: tuple[int, ...] = ()
 
 
 class ValveState(NamedTuple):
-    """What survives a restart."""
+    """The state of a valve that survives a restart."""
 
     marks: dict[Any, int]
     idle: frozenset[Any]
@@ -48,17 +48,18 @@ class Valve(Generic[C]):
         self.clock = clock
 
     def restore(self, state: ValveState) -> None:
-        """Go on from a snapshot. Channels nobody knows any more are dropped, new ones start at the clock."""
+        """Go on from a snapshot. Channels that are gone are dropped, new ones start at the clock."""
         marks, idle, ended, self.clock = state
         self._channels = {c: marks.get(c, self.clock) for c in self._channels}
         self._idle = {c for c in idle if c in self._channels}
         self._ended = {c for c in ended if c in self._channels}
 
     def snapshot(self) -> ValveState:
+        """The state for `restore`."""
         return ValveState(dict(self._channels), frozenset(self._idle), frozenset(self._ended), self.clock)
 
     def settle(self) -> tuple[int, ...]:
-        """What goes out after `restore` because channels have been dealt out anew: subtasks may know better now.
+        """The marks to send after `restore`: channels may have been dealt out to other subtasks, so the clock may move.
 
         >>> valve = Valve([1])
         >>> valve.restore(ValveState({1: 9, 2: 4}, frozenset(), frozenset(), 4))
@@ -90,13 +91,15 @@ class Valve(Generic[C]):
         return True
 
     def is_idle(self, channel: C) -> bool:
+        """Whether a channel is idle."""
         return channel in self._idle
 
     def has_ended(self, channel: C) -> bool:
+        """Whether a channel has ended."""
         return channel in self._ended
 
     def take(self, channel: C, mark: int) -> tuple[int, ...]:
-        """Note a mark of a channel; what goes out because of it, in order: watermarks, IDLE, ACTIVE."""
+        """Take a mark of a channel; returns the marks to send because of it, in order: watermarks, IDLE, ACTIVE."""
         if channel in self._ended:
             return _NOTHING
         if mark < MAX_WATERMARK:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from random import Random
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy
 
@@ -28,21 +28,21 @@ from penstock.runtime.codec import dumps
 from penstock.runtime.failures import last_taken, named, user_failure
 from penstock.runtime.keyhash import key_group, route_ints, stable_hash, subtask_of_group
 from penstock.runtime.list_keys import hashable
-from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.poison import PoisonBoundary
+from penstock.runtime.values import Key, Keys, Record, Records, Timestamps
 
 __all__ = ["EdgeWriter"]
 
 _ROUTE_CACHE = 200_000
-_ROUTES: dict[tuple[int, int], dict[Any, int]] = {}
+_ROUTES: dict[tuple[int, int], dict[Key, int]] = {}
 """Routes of keys seen by this process, for each parallelism and number of key groups."""
 
-Router = Callable[[list[Any], list[Any] | None], Sequence[int] | int | None]
+Router = Callable[[Records, Records | None], Sequence[int] | int | None]
 """Receivers of records: one each, one for all (int), or all for all (None)."""
 
 
 class _Buffer:
-    """What waits for one receiver."""
+    """The chunk that is being filled for one receiver."""
 
     __slots__ = ("keys", "marks", "room", "seq", "stamped", "times", "values")
 
@@ -51,13 +51,13 @@ class _Buffer:
         self.reset()
 
     def reset(self) -> None:
-        self.values: list[Any] = []
-        self.times: list[Any] = []
-        self.keys: list[Any] = []
+        self.values: Records = []
+        self.times: list[int | None] = []
+        self.keys: Records = []
         self.marks: list[tuple[int, int]] = []
         self.stamped = False
 
-    def add(self, values: Sequence[Any], times: Timestamps, keys: Sequence[Any] | None) -> None:
+    def add(self, values: Sequence[Record], times: Timestamps, keys: Keys) -> None:
         self.values.extend(values)
         if times is not None:
             self.stamped = True
@@ -77,7 +77,7 @@ class _Buffer:
 
 
 def _cause(error: OperatorError) -> Exception:
-    """What the user's function raised, if it did."""
+    """The error that the user's function raised; the given one if it did not come out of the user's function."""
     cause = error.__cause__
     return cause if isinstance(cause, Exception) and not isinstance(error, KeyTypeError) else error
 
@@ -100,7 +100,7 @@ class _UnhashableKeyError(Exception):
     """Among the keys of a chunk is one that cannot be hashed."""
 
 
-def _distinct(keys: list[Any]) -> set[Any]:
+def _distinct(keys: Records) -> set[Key]:
     try:
         return set(keys)
     except TypeError:
@@ -146,7 +146,8 @@ class EdgeWriter:
         self.poison: PoisonBoundary | None = None
 
     def begin(self, batch_id: int) -> None:
-        """A batch starts: sequence numbers and pseudo-random choices start anew, so that a retry repeats itself."""
+        """Start a batch: sequence numbers and pseudo-random choices start from the same point, so that a retry repeats
+        itself."""
         self._turn = self._sender + batch_id
         self._chunk_records = self._most_records
         self.records = 0
@@ -156,7 +157,7 @@ class EdgeWriter:
             buffer.seq = 0
             buffer.reset()
 
-    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+    def emit(self, values: Records, timestamps: Timestamps) -> None:
         """Take records, in order, and put each into the chunk of its receiver."""
         self.records += len(values)
         try:
@@ -170,9 +171,9 @@ class EdgeWriter:
     def _send_to(
         self,
         receivers: Sequence[int] | int | None,
-        values: list[Any],
+        values: Records,
         timestamps: Timestamps,
-        keys: Sequence[Any] | None,
+        keys: Keys,
     ) -> None:
         if receivers is None:
             for index in range(len(self._buffers)):
@@ -182,11 +183,11 @@ class EdgeWriter:
         else:
             self._distribute(receivers, values, timestamps, keys)
 
-    def _emit_guarded(self, poison: PoisonBoundary, values: list[Any], timestamps: Timestamps) -> None:
+    def _emit_guarded(self, poison: PoisonBoundary, values: Records, timestamps: Timestamps) -> None:
         """Some record has no key or no receiver: emit one by one and put those aside. Selectors are called again."""
-        routed: list[tuple[Any, int | None, list[Any] | None, Sequence[int] | int | None]] = []
+        routed: list[tuple[Record, int | None, Records | None, Sequence[int] | int | None]] = []
 
-        def route(value: Any, stamp: int | None) -> None:
+        def route(value: object, stamp: int | None) -> None:
             try:
                 routed.append((value, stamp, *self._routed([value])))
             except OperatorError as error:
@@ -203,10 +204,11 @@ class EdgeWriter:
         self._mark(timestamp)
 
     def status(self, idle: bool) -> None:
-        """To every receiver, like a watermark (T6), but by the batch: awake at some time of it, the channel counts.
+        """Tell every receiver that the channel is idle or active (T6): a channel that was active within the batch
+        counts.
 
-        That it wakes is heard before all data of the batch, that it fell asleep after all of its own: receivers would
-        else run ahead with the data of others, which may be the rest of the same stream.
+        ACTIVE is sent before all data of the batch, and IDLE after all data of this channel. Otherwise receivers would
+        run ahead with the data of other channels, which may be the rest of the same stream.
         """
         self._asleep = idle
         if not idle and not self._woken:
@@ -220,14 +222,14 @@ class EdgeWriter:
             self._buffers[index].mark(mark)
 
     def flush(self) -> None:
-        """The batch ends: everything out."""
+        """End the batch: send everything."""
         if self._asleep:
             self._mark(IDLE)
         for index, buffer in enumerate(self._buffers):
             if buffer.values or buffer.marks:
                 self._ship(index, buffer)
 
-    def _add(self, index: int, values: Sequence[Any], times: Timestamps, keys: Sequence[Any] | None) -> None:
+    def _add(self, index: int, values: Sequence[Record], times: Timestamps, keys: Keys) -> None:
         buffer, start = self._buffers[index], 0
         while start < len(values):
             if not buffer.values:
@@ -242,7 +244,7 @@ class EdgeWriter:
                 self._ship(index, buffer)
             start = stop
 
-    def _room_for(self, value: Any) -> int:
+    def _room_for(self, value: object) -> int:
         """How many records a chunk may take, by the size of its first one: thousands of large ones fill the memory."""
         try:
             size = len(dumps(value))
@@ -250,9 +252,7 @@ class EdgeWriter:
             return self._chunk_records
         return max(1, min(self._chunk_records, self._chunk_bytes // size))
 
-    def _distribute(
-        self, receivers: Sequence[int], values: list[Any], times: Timestamps, keys: Sequence[Any] | None
-    ) -> None:
+    def _distribute(self, receivers: Sequence[int], values: Records, times: Timestamps, keys: Keys) -> None:
         chosen = numpy.asarray(receivers)
         for index in range(len(self._buffers)):
             places = numpy.flatnonzero(chosen == index).tolist()
@@ -295,7 +295,7 @@ class EdgeWriter:
         return lambda values, keys: receiver
 
     def _round_robin(self, first: int, count: int) -> Router:
-        def route(values: list[Any], keys: Sequence[Any] | None) -> Sequence[int]:
+        def route(values: Records, keys: Keys) -> Sequence[int]:
             turn = self._turn
             self._turn += len(values)
             return [first + (turn + i) % count for i in range(len(values))]
@@ -314,7 +314,7 @@ class EdgeWriter:
             return self._to_one(first)
         return self._round_robin(first, (self._sender + 1) * count // senders - first)
 
-    def _by_key(self, values: list[Any], keys: list[Any] | None) -> Sequence[int] | int:
+    def _by_key(self, values: Records, keys: Records | None) -> Sequence[int] | int:
         assert keys is not None
         routes = self._routes
         if len(routes) > _ROUTE_CACHE:
@@ -329,7 +329,7 @@ class EdgeWriter:
         return 0 if len(self._buffers) == 1 else list(map(routes.__getitem__, keys))
 
     def _by_int(self, keys: list[int]) -> Sequence[int] | int:
-        """Int keys, many at once; those beyond 64 bits one by one."""
+        """The receivers of int keys, many at once; keys beyond 64 bits one by one."""
         if len(self._buffers) == 1:
             return 0
         try:
@@ -338,11 +338,11 @@ class EdgeWriter:
         except OverflowError:
             return list(map(self._route_of, keys))
 
-    def _route_of(self, key: Any) -> int:
+    def _route_of(self, key: object) -> int:
         group = key_group(stable_hash(key), self._max_parallelism)
         return subtask_of_group(group, len(self._buffers), self._max_parallelism)
 
-    def _routed(self, values: list[Any]) -> tuple[list[Any] | None, Sequence[int] | int | None]:
+    def _routed(self, values: Records) -> tuple[Records | None, Sequence[int] | int | None]:
         """The keys of records (None on an edge that is not keyed) and their receivers."""
         keys = self._keys(values)
         try:
@@ -353,14 +353,14 @@ class EdgeWriter:
             keys = self._keys(values)
             return keys, self._route(values, keys)
 
-    def _keys(self, values: list[Any]) -> list[Any] | None:
-        """The keys of records. From the first list on that was a key, every key is looked at."""
+    def _keys(self, values: Records) -> Records | None:
+        """The keys of records. After the first key that is a list, every key is made hashable."""
         select = self._selector
         if select is None:
             return None
         return self._selected((lambda value: hashable(select(value))) if self._list_keys else select, values)
 
-    def _selected(self, select: Callable[[Any], Any], values: list[Any]) -> list[Any]:
+    def _selected(self, select: Callable[[Record], Key], values: Records) -> Records:
         rest = iter(values)
         try:
             return list(map(select, rest))
@@ -373,12 +373,12 @@ class EdgeWriter:
     def _by_partitioner(self, exchange: Custom) -> Router:
         count = len(self._partitions)
 
-        def route(values: list[Any], keys: Sequence[Any] | None) -> Sequence[int]:
+        def route(values: Records, keys: Keys) -> Sequence[int]:
             return [self._custom(exchange, value, count) for value in values]
 
         return route
 
-    def _custom(self, exchange: Custom, value: Any, count: int) -> int:
+    def _custom(self, exchange: Custom, value: object, count: int) -> int:
         try:
             chosen = exchange.partitioner(exchange.selector(value), count)
         except Exception as error:

@@ -152,7 +152,7 @@ def _unpositioned(plan: JobPlan, metadata: Metadata) -> Iterator[str]:
 
 
 def pin(plan: JobPlan, splits: Mapping[str, int]) -> JobPlan:
-    """The plan with as many splits of each source as there are positions for it; `splits` has the numbers by uid."""
+    """Sources have as many splits as there are positions for; `splits`: by uid."""
     widths = {v.vertex_id: splits.get(v.uid, v.split_count) for v in plan.sources}
     senders = {e.edge_id: widths[v.vertex_id] for v in plan.sources for e in v.out_edges}
     return replace(plan, vertices=tuple(_resized(v, widths.get(v.vertex_id), senders) for v in plan.vertices))

@@ -1,8 +1,9 @@
 """The events of partial matches, kept once however many share them (C3).
 
 A partial match is a path of nodes from its last event back to its first. Paths that begin alike share their nodes, as
-in a tree: a node has one parent, so the way back needs no versions to tell paths apart. A node counts who refers to it
-(partial and finished matches, and nodes behind it), an event the nodes that hold it; what nobody refers to goes.
+in a tree: a node has one parent, so the way back needs no versions to tell paths apart. A node counts its references
+(from partial and finished matches and from nodes behind it), an event the nodes that hold it. A node or an event
+without references is removed.
 """
 
 from __future__ import annotations
@@ -10,18 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from penstock.runtime.values import Record
+
 __all__ = ["ROOT", "EventStore", "SharedBuffer"]
 
 ROOT = -1
-"""Stands for the parent of a path's first node."""
+"""The parent of a path's first node."""
 
 
 class EventStore(Protocol):
     """Where events are, by their number."""
 
-    def add(self, number: int, value: Any) -> None: ...
-    def get(self, number: int) -> Any: ...
-    def remove(self, number: int) -> None: ...
+    def add(self, number: int, value: Record) -> None:
+        """Keep an event under its number."""
+
+    def get(self, number: int) -> Any:
+        """The event with a number."""
+
+    def remove(self, number: int) -> None:
+        """Forget an event: no partial match holds it any more."""
 
 
 class SharedBuffer:
@@ -39,7 +47,7 @@ class SharedBuffer:
         """The nodes as state keeps them."""
         return tuple((number, *rest) for number, rest in self.nodes.items())
 
-    def put(self, slot: int, event: int, value: Any, parent: int) -> int:
+    def put(self, slot: int, event: int, value: object, parent: int) -> int:
         """A new node behind `parent`, to which the caller holds a reference."""
         number, self.next_node = self.next_node, self.next_node + 1
         self.nodes[number] = [slot, event, parent, 1]
@@ -52,11 +60,11 @@ class SharedBuffer:
         return number
 
     def hold(self, number: int) -> None:
-        """One more refers to a node."""
+        """Add a reference to a node."""
         self.nodes[number][3] += 1
 
     def release(self, number: int) -> None:
-        """One less does; what nobody refers to any more goes, and so on towards the root."""
+        """Give up a reference to a node. A node without references is removed, and gives up its own to its parent."""
         while number != ROOT:
             node = self.nodes[number]
             node[3] -= 1

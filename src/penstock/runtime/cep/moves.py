@@ -1,4 +1,4 @@
-"""The automaton's edges, ready to be asked about an event."""
+"""The automaton's edges as moves, which decide whether an event is taken."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Move:
         self.ends = self.target == END
         self.pends = self.ends and bool(self.not_before)
 
-    def judge(self, value: Any, ctx: Any, fresh: bool) -> int:
+    def judge(self, value: object, ctx: object, fresh: bool) -> int:
         """TAKE, PASS, both or neither; `fresh`: no event has been passed over yet."""
         if fresh and self.not_next and _any(self.not_next, value, ctx):
             return _NOTHING
@@ -60,25 +60,25 @@ class Move:
             return verdict
         return verdict | PASS
 
-    def waits(self, value: Any, ctx: Any, fresh: bool) -> bool:
-        """Whether a match that waits for what does not come may go on waiting, or is complete."""
+    def waits(self, value: object, ctx: object, fresh: bool) -> bool:
+        """Whether a match may go on waiting for an event that must not come, or is complete."""
         if fresh and self.not_next and _any(self.not_next, value, ctx):
             return False
         return not _any(self.not_before, value, ctx)
 
-    def _kept_by_loop(self, value: Any, ctx: Any) -> bool:
+    def _kept_by_loop(self, value: object, ctx: object) -> bool:
         """Whether a greedy loop before would have taken the event."""
         return any(where(value, ctx) and not (until is not None and until(value, ctx)) for where, until in self.greedy)
 
-    def after_passing(self, place: int, value: Any, ctx: Any) -> int:
-        """Which move is open now that an event was passed over: this one, or one with less to heed."""
+    def after_passing(self, place: int, value: object, ctx: object) -> int:
+        """The move that is open after an event was passed over: this one, or one that fewer loops restrict."""
         for until, other in self.released:
             if until(value, ctx):
                 return other
         return place
 
 
-def _any(tests: tuple[_Test, ...], value: Any, ctx: Any) -> bool:
+def _any(tests: tuple[_Test, ...], value: object, ctx: object) -> bool:
     return any(test(value, ctx) for test in tests)
 
 
@@ -88,14 +88,14 @@ def starts_of(automaton: Automaton) -> tuple[Move, ...]:
 
 
 def moves_of(automaton: Automaton, slot: int) -> tuple[tuple[Move, ...], int]:
-    """The moves out of a slot, and how many of them are open at first; the others are less bound forms of those."""
+    """The moves out of a slot, and how many of them are open at first; the others are less restricted forms."""
     moves = [_move(edge, automaton.slots) for edge in automaton.edges[slot]]
     count = len(moves)
     return _with_released(moves), count
 
 
 def _with_released(moves: list[Move]) -> tuple[Move, ...]:
-    """Every move, and behind them those that go on when the until of a greedy loop has come."""
+    """Every move, followed by the moves that take its place once the `until` of a greedy loop has come."""
     place = 0
     while place < len(moves):
         move = moves[place]
@@ -133,5 +133,5 @@ def _test(condition: IterativeCondition | None) -> _Test:
     return _always if condition is None else condition.test
 
 
-def _always(value: Any, ctx: Any) -> bool:
+def _always(value: object, ctx: object) -> bool:
     return True

@@ -20,6 +20,7 @@ from penstock.core.errors import ProgramError
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.cep.buffer import ROOT, EventStore, SharedBuffer
 from penstock.runtime.cep.moves import PASS, TAKE, Move, moves_of, starts_of
+from penstock.runtime.values import Record, Records
 
 __all__ = ["Found", "Matching", "Nfa", "Partial"]
 
@@ -45,7 +46,7 @@ class Found(NamedTuple):
     """A match, or a partial one that ran out of time; `events` under their names, in the order of the pattern."""
 
     timed_out: bool
-    events: dict[str, list[Any]]
+    events: dict[str, Records]
     timestamp: int
 
 
@@ -57,7 +58,7 @@ class _Finished(NamedTuple):
 
 @dataclass(slots=True)
 class Matching:
-    """What is under way for one key. `partials` and `finished` are in the order in which they began."""
+    """The partial and finished matches of one key, in the order in which they began."""
 
     buffer: SharedBuffer
     partials: list[Partial] = field(default_factory=list)
@@ -66,17 +67,18 @@ class Matching:
 
     @staticmethod
     def new(store: EventStore) -> Matching:
+        """For a key that has nothing under way."""
         return Matching(SharedBuffer(store))
 
     @staticmethod
     def thawed(store: EventStore, frozen: Any) -> Matching:
-        """From what `frozen` gave."""
+        """Restore a matching from the result of `frozen`."""
         next_event, next_node, partials, finished, nodes = frozen
         buffer = SharedBuffer(store, nodes, next_node)
         return Matching(buffer, [Partial(*p) for p in partials], [_Finished(*f) for f in finished], next_event)
 
     def frozen(self) -> tuple[Any, ...] | None:
-        """As state keeps it: numbers only; None if nothing is under way."""
+        """The matching as state keeps it, numbers only; None if there is neither a partial nor a finished match."""
         if not self.partials and not self.finished:
             return None
         buffer = self.buffer
@@ -85,19 +87,19 @@ class Matching:
 
 
 class _Context(IterativeCondition.Context):
-    """What conditions see; the events of the partial match in question are looked up when asked for."""
+    """The context of conditions; events of the partial match are looked up when a condition asks for them."""
 
     def __init__(self, names: tuple[str, ...], known: frozenset[str], now: Callable[[], int]) -> None:
         self._names, self._known, self._now = names, known, now
         self.stamp: int | None = None
         self._buffer: SharedBuffer | None = None
         self._node = ROOT
-        self._events: dict[str, list[Any]] | None = None
+        self._events: dict[str, Records] | None = None
 
     def of(self, buffer: SharedBuffer, node: int) -> None:
         self._buffer, self._node, self._events = buffer, node, None
 
-    def get_events_for_pattern(self, name: str) -> Iterable[Any]:
+    def get_events_for_pattern(self, name: str) -> Iterable[Record]:
         if name not in self._known:
             there = ", ".join(sorted(self._known))
             raise ProgramError(f"get_events_for_pattern({name!r}): no pattern is called that; there are {there}")
@@ -118,7 +120,7 @@ _Judged = tuple[Partial, list[int], list[Move], bool]
 
 
 class Nfa:
-    """One for all keys: what is under way for a key is in its `Matching`."""
+    """The automaton of a pattern: one for all keys, whose matches are in a `Matching` each."""
 
     def __init__(self, spec: PatternSpec, now: Callable[[], int] = lambda: 0) -> None:
         automaton = compile_pattern(spec)
@@ -143,7 +145,7 @@ class Nfa:
 
     # -- events -------------------------------------------------------------------------------------
 
-    def process(self, matching: Matching, value: Any, timestamp: int) -> list[Found]:
+    def process(self, matching: Matching, value: object, timestamp: int) -> list[Found]:
         """Take the next event; time must have been advanced to its timestamp before."""
         context = self._context
         context.stamp = timestamp
@@ -155,7 +157,7 @@ class Nfa:
             return []
         return self._apply(matching, judged, begun, number, value, timestamp)
 
-    def _judge(self, matching: Matching, partial: Partial, value: Any) -> _Judged:
+    def _judge(self, matching: Matching, partial: Partial, value: object) -> _Judged:
         context, moves, fresh = self._context, self._moves[partial.slot], partial.fresh
         context.of(matching.buffer, partial.node)
         still: list[int] = []
@@ -175,13 +177,13 @@ class Nfa:
                 still.append(self._released(moves, place, value) if move.released else place)
         return partial, still, taken, complete
 
-    def _released(self, moves: tuple[Move, ...], place: int, value: Any) -> int:
+    def _released(self, moves: tuple[Move, ...], place: int, value: object) -> int:
         while (other := moves[place].after_passing(place, value, self._context)) != place:
             place = other
         return place
 
     def _apply(
-        self, matching: Matching, judged: list[_Judged], begun: list[int], number: int, value: Any, timestamp: int
+        self, matching: Matching, judged: list[_Judged], begun: list[int], number: int, value: object, timestamp: int
     ) -> list[Found]:
         buffer = matching.buffer
         partials: list[Partial] = []
@@ -226,7 +228,7 @@ class Nfa:
     # -- finished matches -----------------------------------------------------------------------------
 
     def _emit(self, matching: Matching, done: list[_Finished]) -> list[Found]:
-        """Emit what is finished, as the skip strategy has it."""
+        """Emit finished matches, as far as the skip strategy lets them out."""
         if not done and not matching.finished:
             return []
         if len(done) > 1:
@@ -287,7 +289,7 @@ class Nfa:
         return min(first, partial.last_ms + gap_ms)
 
     def advance(self, matching: Matching, now_ms: int) -> Iterator[Found]:
-        """No event before `now_ms` will come: what has run out of time goes, moment by moment."""
+        """Time out partial matches up to `now_ms`, moment by moment: no event before it will come."""
         while (moment := self.deadline(matching)) <= now_ms:
             yield from self._expire(matching, moment)
 
@@ -327,9 +329,9 @@ class Nfa:
         buffer.release(partial.node)
 
 
-def events_of(buffer: SharedBuffer, node: int, names: tuple[str, ...]) -> dict[str, list[Any]]:
+def events_of(buffer: SharedBuffer, node: int, names: tuple[str, ...]) -> dict[str, Records]:
     """The events on the way to a node, under the names of the slots that took them."""
-    found: dict[str, list[Any]] = {}
+    found: dict[str, Records] = {}
     for slot, event in buffer.path(node):
         found.setdefault(names[slot], []).append(buffer.store.get(event))
     return found

@@ -20,11 +20,12 @@ from penstock.runtime.cep.nfa import NEVER, Found, Matching, Nfa
 from penstock.runtime.cep.store import StateEvents
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, user_failure
-from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.process import KeyedOperator
 from penstock.runtime.poison import run_to_end
 from penstock.runtime.state.backend import EVENT, PROCESSING
 from penstock.runtime.state.handles import PagedMapState, PagedValueState
+from penstock.runtime.state.page import Timer
+from penstock.runtime.values import Keys, Record, Records, Timestamps
 
 __all__ = ["CepOperator"]
 
@@ -42,7 +43,7 @@ class _Context(PatternProcessFunction.Context):
     def current_processing_time(self) -> int:
         return self._operator.task.clock.now_ms()
 
-    def output(self, output_tag: OutputTag, value: Any) -> None:
+    def output(self, output_tag: OutputTag, value: object) -> None:
         self._operator.output(output_tag, value, self.stamp)
 
 
@@ -64,25 +65,30 @@ class CepOperator(KeyedOperator):
         self._context = _Context(self)
         # checkpointed
         backend = self._backend
-        self._waiting = PagedMapState(backend, "cep:waiting")  # (timestamp, how many came before) -> event
-        self._first = PagedValueState(backend, "cep:first")  # (the earliest timestamp, how many came)
-        self._under_way = PagedValueState(backend, "cep:matching")
-        self._events = PagedMapState(backend, "cep:events")
+        # (timestamp, how many events came before it) -> event
+        self._waiting: PagedMapState[tuple[int, int], Record] = PagedMapState(backend, "cep:waiting")
+        # (the earliest timestamp, how many events came)
+        self._first: PagedValueState[tuple[int, int]] = PagedValueState(backend, "cep:first")
+        self._under_way: PagedValueState[tuple[Any, ...]] = PagedValueState(backend, "cep:matching")
+        self._events: PagedMapState[int, Record] = PagedMapState(backend, "cep:events")
 
     def open(self) -> None:
+        """Open the conditions, each once, and the match function."""
         context = LiveRuntimeContext(self.task, self.desc, keyed=False)
         for condition in self._conditions:
             condition.open(context)
         self._function.open(context)
 
     def close(self) -> None:
+        """Close the match function and the conditions."""
         self._function.close()
         for condition in self._conditions:
             condition.close()
 
     # -- records ------------------------------------------------------------------------------------
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Take records of many keys: in event time they wait for the watermark, else they are matched at once."""
         assert keys is not None, "a pattern operator got records without keys"
         backend, pages = self._backend, self._backend.pages(keys)
         take = self._wait if self._spec.event_time else self._match_now
@@ -91,8 +97,8 @@ class CepOperator(KeyedOperator):
             take(value, stamp)
         self.flush()
 
-    def _wait(self, value: Any, stamp: Any) -> None:
-        """Until the watermark is there; what comes too late for that goes to its tag or is dropped, and counted."""
+    def _wait(self, value: Record, stamp: int | None) -> None:
+        """Keep an event until the watermark has passed it; a late one goes to the late tag or is counted."""
         if stamp is None:
             raise TimestampError(
                 f"Operator '{self.desc.name}' (uid {self.desc.uid}) matches in event time, but record "
@@ -110,20 +116,20 @@ class CepOperator(KeyedOperator):
         if stamp < first:
             self._backend.register(EVENT, stamp)
 
-    def _late(self, value: Any, stamp: int) -> None:
+    def _late(self, value: Record, stamp: int) -> None:
         if self._spec.late_tag is not None:
             self.output(self._spec.late_tag, value, stamp)
         else:
             self.task.report(self.desc).group.counter("numLateRecordsDropped").inc()
 
-    def _match_now(self, value: Any, stamp: Any) -> None:
+    def _match_now(self, value: object, stamp: int | None) -> None:
         now_ms = self.task.clock.now_ms()
         self._match([(now_ms, value)], now_ms)
 
     # -- matching -----------------------------------------------------------------------------------
 
     def _match(self, events: Iterable[tuple[int, Any]], until_ms: int) -> None:
-        """Take events of the current key in order, then let time pass."""
+        """Match events of the current key, given in order, then time out partial matches up to `until_ms`."""
         nfa, store, timed = self._nfa, StateEvents(self._events), self._nfa.timed
         stored = self._under_way.value()
         matching = Matching.new(store) if stored is None else Matching.thawed(store, stored)
@@ -143,7 +149,7 @@ class CepOperator(KeyedOperator):
         if timed and (deadline := nfa.deadline(matching)) < NEVER:
             self._backend.register(self._domain, deadline)
 
-    def _taken(self, matching: Matching, value: Any, stamp: int) -> list[Found]:
+    def _taken(self, matching: Matching, value: object, stamp: int) -> list[Found]:
         try:
             return self._nfa.process(matching, value, stamp)
         except Exception as error:
@@ -159,7 +165,7 @@ class CepOperator(KeyedOperator):
             elif self._handles_timeouts:
                 self._call(self._function.process_timed_out_match, "process_timed_out_match", events, stamp)
 
-    def _call(self, call: Callable[..., Any], name: str, events: dict[str, list[Any]], stamp: int) -> None:
+    def _call(self, call: Callable[..., Any], name: str, events: dict[str, Records], stamp: int) -> None:
         self._context.stamp = stamp
         if self.poison is not None:
             self.take(self._guarded(call, events, stamp), stamp)
@@ -172,8 +178,8 @@ class CepOperator(KeyedOperator):
         except Exception as error:
             raise self.failed(name, events, result, error) from error
 
-    def _guarded(self, call: Callable[..., Any], events: dict[str, list[Any]], stamp: int) -> Iterable[Any]:
-        """What a match function makes, all of it or nothing (F9)."""
+    def _guarded(self, call: Callable[..., Any], events: dict[str, Records], stamp: int) -> Iterable[Record]:
+        """Everything that a match function yields, or nothing if it raises."""
         try:
             with self.holding_back() as made:
                 return run_to_end(call(events, self._context), self.task.settings.object_reuse, made) or ()
@@ -183,7 +189,7 @@ class CepOperator(KeyedOperator):
 
     # -- time ---------------------------------------------------------------------------------------
 
-    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Timer]) -> None:
         for timestamp, _, _ in due:
             if domain is TimeDomain.PROCESSING_TIME:
                 self._match((), timestamp)
@@ -191,7 +197,7 @@ class CepOperator(KeyedOperator):
                 self._pass(self.current_watermark)
 
     def _pass(self, watermark: int) -> None:
-        """The watermark has come to events of the current key, or to the end of a partial match's time."""
+        """Match the events of the current key that the watermark has passed, and time out partial matches."""
         waiting = sorted(self._waiting.keys())
         count = bisect_left(waiting, (watermark + 1,))
         ready = [(stamp, self._waiting.get((stamp, number))) for stamp, number in waiting[:count]]
@@ -205,7 +211,7 @@ class CepOperator(KeyedOperator):
         self._match(ready, watermark)
 
     def _leave(self, gone: list[tuple[int, int]], first: int) -> None:
-        """Some events are done with; the first of the others is at a moment."""
+        """Remove events that have been matched; `first` is the timestamp of the earliest that still waits."""
         for key in gone:
             self._waiting.remove(key)
         self._first.keep((first, self._first.value()[1]))

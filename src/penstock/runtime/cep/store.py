@@ -6,6 +6,7 @@ from typing import Any
 
 from penstock.runtime.codec import decode, encode
 from penstock.runtime.state.handles import PagedMapState
+from penstock.runtime.values import Record
 
 __all__ = ["StateEvents"]
 
@@ -15,19 +16,22 @@ _GONE: Any = object()
 class StateEvents:
     """By their number. An event is given out as it was when it came, whatever was done to it since (S7)."""
 
-    def __init__(self, state: PagedMapState) -> None:
+    def __init__(self, state: PagedMapState[int, Record]) -> None:
         self._state = state
         self._new: dict[int, Any] = {}
         self._gone: list[int] = []
 
-    def add(self, number: int, value: Any) -> None:
+    def add(self, number: int, value: Record) -> None:
+        """Keep an event; it is encoded now, and written by `save`."""
         self._new[number] = encode(value)
 
     def get(self, number: int) -> Any:
+        """The event with a number, as it was when it came."""
         stored = self._new.get(number, _GONE)
         return self._state.get(number) if stored is _GONE else decode(stored)
 
     def remove(self, number: int) -> None:
+        """Forget an event; state is changed by `save`."""
         if self._new.pop(number, _GONE) is _GONE:
             self._gone.append(number)
 

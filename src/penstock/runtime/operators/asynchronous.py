@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Coroutine, Iterable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -13,8 +13,8 @@ from penstock.core.job import ChainedOperator
 from penstock.core.specs import AsyncSpec
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, user_failure
-from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.process import Emitter
+from penstock.runtime.values import Keys, Record, Records, Timestamps
 
 __all__ = ["AsyncOperator"]
 
@@ -22,7 +22,7 @@ __all__ = ["AsyncOperator"]
 class _Failed(Exception):
     """Carries the record of a call that failed."""
 
-    def __init__(self, record: Any, error: Exception) -> None:
+    def __init__(self, record: object, error: Exception) -> None:
         super().__init__(record)
         self.record, self.error = record, error
 
@@ -39,12 +39,14 @@ class AsyncOperator(Emitter):
         self._thread: threading.Thread | None = None
 
     def open(self) -> None:
+        """Open the function and start the thread of the event loop."""
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=False))
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=f"async-{self.desc.name}", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
+        """Stop the event loop, wait for its thread and close the function."""
         if self._loop is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
@@ -52,7 +54,8 @@ class AsyncOperator(Emitter):
             self._loop = self._thread = None
         self._function.close()
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Start a call for each record and wait for all of them; in ordered mode results keep the order of records."""
         stamps = list(timestamps) if timestamps is not None else list(repeat(None, len(values)))
         try:
             made = self._wait(self._all(values))
@@ -71,7 +74,7 @@ class AsyncOperator(Emitter):
         assert self._loop is not None
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    async def _all(self, values: list[Any]) -> list[tuple[int, Any]]:
+    async def _all(self, values: Records) -> list[tuple[int, Any]]:
         """Results with the index of their record, in the order in which the calls ended."""
         ended: list[tuple[int, Any]] = []
         todo = iter(enumerate(values))
@@ -96,7 +99,7 @@ class AsyncOperator(Emitter):
                     raise failed from error
                 ended.append((index, failed))
 
-    async def _one(self, value: Any) -> Any:
+    async def _one(self, value: object) -> Any:
         """One record, its retries included, within the time-out."""
         limit_ms = self._spec.timeout_ms
         clock = asyncio.timeout(limit_ms / 1000 if limit_ms > 0 else None)
@@ -108,7 +111,7 @@ class AsyncOperator(Emitter):
                 raise
         return self._checked("timeout", self._function.timeout(value))
 
-    def _checked(self, method: str, result: Any) -> Iterable[Any]:
+    def _checked(self, method: str, result: object) -> Iterable[Record]:
         """A result is a list of records. None is most often a forgotten `return`: dropping the record would hide it."""
         if isinstance(result, Iterable) and not isinstance(result, str | bytes):
             return result
@@ -123,7 +126,7 @@ class AsyncOperator(Emitter):
             f"({type(result).__name__}): return a list of records"
         )
 
-    async def _tries(self, value: Any) -> Any:
+    async def _tries(self, value: object) -> Any:
         retry = self._spec.retry
         predicate = retry.get_retry_predicate()
         again_on_result, again_on_error = predicate.result_predicate(), predicate.exception_predicate()

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from penstock.core.job import ChainedOperator
 from penstock.runtime.codec import detach
 from penstock.runtime.context import TaskContext, WatermarkChannel
 from penstock.runtime.poison import boundary_of
 from penstock.runtime.state.page import NO_TIMER
+from penstock.runtime.values import Keys, Records, Timestamps
 
-__all__ = ["Discard", "Entry", "Fan", "Operator", "Output", "Timestamps"]
+__all__ = ["Discard", "Entry", "Fan", "Operator", "Output"]
 
-Timestamps = Sequence[Any] | None
-Entry = Callable[[list[Any], Timestamps, Sequence[Any] | None], None]
+Entry = Callable[[Records, Timestamps, Keys], None]
 """Takes records with their timestamps and keys."""
 
 
 class Output(Protocol):
     """Where an operator's records and watermarks go."""
 
-    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+    def emit(self, values: Records, timestamps: Timestamps) -> None:
         """Take records, in order."""
 
     def watermark(self, timestamp: int) -> None:
         """Take a watermark; everything emitted before belongs before it."""
 
     def status(self, idle: bool) -> None:
-        """From here on the stream is idle, or active again (T6)."""
+        """Take idleness: from here on the stream is idle, or active again (T6)."""
 
 
 class Discard:
-    """Nobody listens."""
+    """An output without a consumer."""
 
-    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+    def emit(self, values: Records, timestamps: Timestamps) -> None:
         """Drop."""
 
     def watermark(self, timestamp: int) -> None:
@@ -51,25 +51,28 @@ class Fan:
         self._outputs = tuple(outputs)
         self._copies = copies
 
-    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+    def emit(self, values: Records, timestamps: Timestamps) -> None:
+        """Give records to all outputs; all but the last get copies."""
         for output in self._outputs[:-1]:
             output.emit(list(map(detach, values)) if self._copies else values, timestamps)
         self._outputs[-1].emit(values, timestamps)
 
     def watermark(self, timestamp: int) -> None:
+        """Pass a watermark to all outputs."""
         for output in self._outputs:
             output.watermark(timestamp)
 
     def status(self, idle: bool) -> None:
+        """Pass idleness to all outputs."""
         for output in self._outputs:
             output.status(idle)
 
 
 class Operator:
-    """Base of live operators. Everything is defaulted; a subclass overrides what it is about.
+    """Base of live operators. Every method has a default; a subclass overrides those that it needs.
 
-    Order of calls: `restore?`, `open`, then per batch `begin`, any of `process`/`watermark`/`status`/
-    `processing_time`, `end`, `snapshot`; `close` once at the end of its life.
+    The task calls `restore` if there is state, then `open`; per batch `begin`, any number of `process`, `watermark`,
+    `status` and `processing_time`, then `end` and `snapshot`; `close` once at the end of the operator's life.
     """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
@@ -86,50 +89,53 @@ class Operator:
             raise error
         self.poison.put_aside(record, timestamp, error)
 
-    def restore(self, state: Any) -> None:
-        """Take over what `snapshot` gave."""
+    def restore(self, state: object) -> None:
+        """Called once before `open` with the last snapshot; not called if there is none."""
 
     def open(self) -> None:
-        """Get ready."""
+        """Called once before the first batch. State handles can be had, but not read: there is no key yet."""
 
     def begin(self) -> None:
-        """A batch starts."""
+        """Called by the task once per batch, before its first record. Emitting is not allowed yet."""
 
     def resume(self) -> None:
-        """The first batch after a start from a savepoint: what subtasks know of time may have been dealt out anew."""
+        """Called after `begin` in the first batch from a savepoint: watermarks may have been dealt out to other
+        subtasks."""
 
     def sleeps(self, input_sleeps: bool) -> bool:
-        """Whether the stream behind it is idle; `input_sleeps`: whether the one before it is."""
+        """Whether the operator's output is idle, given whether its input is."""
         return input_sleeps
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
-        """Take records in order."""
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Called with records in order, their timestamps and, on a keyed stream, their keys."""
         raise NotImplementedError
 
     def entry(self, index: int) -> Entry:
-        """Where the records of an input go; operators of several inputs override it."""
+        """The function that takes the records of an input; operators of several inputs override it."""
         return self.process
 
     def watermark(self, timestamp: int) -> None:
-        """The clock moved: fire what is due, then pass it on (T5)."""
+        """Called when event time moves: fire timers that are due, then pass the watermark on (T5)."""
         self.current_watermark = timestamp
         self.forward_watermark(timestamp)
 
     @property
     def sent_watermark(self) -> int:
-        """The last watermark passed on; what those behind it stand at after a restart."""
+        """The last watermark passed on: operators behind this one stand at it after a restart."""
         return self.current_watermark
 
     def forward_watermark(self, timestamp: int) -> None:
+        """Pass a watermark to the main output and to all side outputs."""
         self.out.watermark(timestamp)
         for side in self.sides.values():
             side.watermark(timestamp)
 
     def status(self, idle: bool) -> None:
-        """The input became idle, or active again: pass it on (T6)."""
+        """Called when the input becomes idle or active again: pass it on (T6)."""
         self.forward_status(idle)
 
     def forward_status(self, idle: bool) -> None:
+        """Pass idleness to the main output and to all side outputs."""
         self.out.status(idle)
         for side in self.sides.values():
             side.status(idle)
@@ -138,29 +144,30 @@ class Operator:
         """Called on the head of a chain when all input channels of a watermark channel have ended."""
 
     def next_processing_ms(self) -> int:
-        """When the operator wants to be called even if nothing comes (processing time); NO_TIMER if never."""
+        """The processing time at which the operator needs a batch even without records; NO_TIMER if it never does."""
         return NO_TIMER
 
     def processing_time(self, now_ms: int) -> None:
-        """Fire processing-time timers that are due."""
+        """Called with the processing time while timers are set: fire those that are due."""
 
     def end(self) -> None:
-        """The batch ends: emit what is still held back, prepare what must be committed."""
+        """Called once per batch, after its last record: emit records that are held back, prepare commits."""
 
-    def snapshot(self) -> Any:
-        """Operator state to keep, None for none."""
+    def snapshot(self) -> object:
+        """Called after `end`: the state of the operator itself, None if it has none. Keyed state is not part of it."""
         return None
 
     def changed(self) -> bool:
-        """Whether `snapshot` may differ from the last one; spares encoding large state that nobody touched."""
+        """Whether `snapshot` may differ from the last one: large state that was not changed need not be encoded."""
         return True
 
     def close(self) -> None:
-        """Release resources."""
+        """Called once at the end of the operator's life, also after a failure: release resources."""
 
     # -- chaining: an operator is the output of the one before it ---------------------------------
 
-    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+    def emit(self, values: Records, timestamps: Timestamps) -> None:
+        """Take records from the operator before it in the chain."""
         self.process(values, timestamps, None)
 
 

@@ -18,6 +18,7 @@ from penstock.runtime.operators.base import Entry, Operator
 from penstock.runtime.operators.process import Context, Emitter, KeyedProcessOperator, ProcessOperator
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.tables import table_of
+from penstock.runtime.values import Entries, Record
 
 __all__ = ["BroadcastOperator", "KeyedBroadcastOperator"]
 
@@ -25,40 +26,40 @@ __all__ = ["BroadcastOperator", "KeyedBroadcastOperator"]
 class _LiveBroadcastState(BroadcastState[Any, Any]):
     """One map of the operator's; values are fixed when put (S7)."""
 
-    def __init__(self, table: dict[Any, Any], touch: Callable[[], None] | None, where: str) -> None:
+    def __init__(self, table: Entries, touch: Callable[[], None] | None, where: str) -> None:
         self._table, self._touch, self._where = table, touch, where
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: object) -> Any:
         return decode(self._table.get(key))
 
-    def contains(self, key: Any) -> bool:
+    def contains(self, key: object) -> bool:
         return key in self._table
 
     def items(self) -> Iterable[tuple[Any, Any]]:
         return [(key, decode(value)) for key, value in self._table.items()]
 
-    def keys(self) -> Iterable[Any]:
+    def keys(self) -> Iterable[Record]:
         return list(self._table)
 
-    def values(self) -> Iterable[Any]:
+    def values(self) -> Iterable[Record]:
         return [decode(value) for value in self._table.values()]
 
     def is_empty(self) -> bool:
         return not self._table
 
-    def put(self, key: Any, value: Any) -> None:
+    def put(self, key: object, value: object) -> None:
         self._writable()[key] = encode(value)
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
+    def put_all(self, dict_value: Entries) -> None:
         self._writable().update({key: encode(value) for key, value in dict_value.items()})
 
-    def remove(self, key: Any) -> None:
+    def remove(self, key: object) -> None:
         self._writable().pop(key, None)
 
     def clear(self) -> None:
         self._writable().clear()
 
-    def _writable(self) -> dict[Any, Any]:
+    def _writable(self) -> Entries:
         if self._touch is None:
             raise ProgramError(
                 f"{self._where} changes broadcast state in process_element or on_timer, where it is read-only: "
@@ -102,10 +103,10 @@ class _Maps:
     def __init__(self, desc: ChainedOperator) -> None:
         assert isinstance(desc.spec, BroadcastSpec)
         self._where = f"Operator '{desc.name}' (uid {desc.uid})"
-        self.tables: dict[str, dict[Any, Any]] = {name: {} for name in desc.spec.states}
+        self.tables: dict[str, Entries] = {name: {} for name in desc.spec.states}
         self.changed = False
 
-    def restore(self, saved: dict[str, dict[Any, Any]]) -> None:
+    def restore(self, saved: dict[str, Entries]) -> None:
         for name, table in saved.items():
             self.tables.setdefault(name, {}).update(table)
 
@@ -124,7 +125,7 @@ class _Maps:
 
 
 class _Broadcasting(Operator):
-    """What both kinds share: the maps, their snapshot, the broadcast side's entry."""
+    """The base of both broadcast operators: has the maps and their snapshot."""
 
     _maps: _Maps
     _broadcast_context: Context
@@ -137,7 +138,7 @@ class _Broadcasting(Operator):
     def changed(self) -> bool:
         return self._maps.changed
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> object:
         self._maps.changed = False
         return {name: table for name, table in self._maps.tables.items() if table} or None
 
@@ -152,6 +153,7 @@ class BroadcastOperator(_Broadcasting, ProcessOperator):
         self._broadcast_context = _BroadcastContext(self, None, self._maps, True)
 
     def entry(self, index: int) -> Entry:
+        """Input 0 is given the read-only context, input 1 the one that may write."""
         context, method = (self._context, self._broadcast_context)[index], self._methods[index]
         return lambda values, timestamps, keys: self.run(self._function, method, context, values, timestamps)
 
@@ -167,10 +169,12 @@ class KeyedBroadcastOperator(_Broadcasting, KeyedProcessOperator):
         self._runtime: LiveRuntimeContext | None = None
 
     def open(self) -> None:
+        """Open the function, and keep the context for `apply_to_keyed_state`."""
         self._runtime = LiveRuntimeContext(self.task, self.desc, keyed=True)
         self._function.open(self._runtime)
 
     def entry(self, index: int) -> Entry:
+        """Input 0 is keyed; input 1 is the broadcast side, which has no key."""
         if index == 0:
             return super().entry(0)
         method, context = self._methods[1], self._broadcast_context

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from penstock.core.conform import coerce
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import SourceSpec
 from penstock.core.types import TypeInformation
 from penstock.runtime.failures import last_taken, user_failure
-from penstock.runtime.operators.base import Output, Timestamps
+from penstock.runtime.operators.base import Output
+from penstock.runtime.values import Records, Timestamps
 
 __all__ = ["CoercedOutput", "Coercion", "coerced_output", "source_coercion"]
 
@@ -19,13 +19,13 @@ _CHANGING = frozenset({"ROW", "FLOAT"})
 
 
 class Coercion:
-    """The declared type of an operator's records."""
+    """Gives an operator's records the form of their declared type."""
 
     def __init__(self, desc: ChainedOperator, declared: TypeInformation) -> None:
         self._desc = desc
         self._coerce = partial(coerce, declared)
 
-    def __call__(self, values: list[Any]) -> list[Any]:
+    def __call__(self, values: Records) -> Records:
         """The records in the form of their type."""
         rest = iter(values)
         try:
@@ -41,13 +41,16 @@ class CoercedOutput:
     def __init__(self, coercion: Coercion, output: Output) -> None:
         self._coercion, self._output = coercion, output
 
-    def emit(self, values: list[Any], timestamps: Timestamps) -> None:
+    def emit(self, values: Records, timestamps: Timestamps) -> None:
+        """Coerce records and pass them on."""
         self._output.emit(self._coercion(values), timestamps)
 
     def watermark(self, timestamp: int) -> None:
+        """Pass a watermark on."""
         self._output.watermark(timestamp)
 
     def status(self, idle: bool) -> None:
+        """Pass idleness on."""
         self._output.status(idle)
 
 
@@ -58,7 +61,7 @@ def coerced_output(desc: ChainedOperator, tag: str | None, output: Output) -> Ou
 
 
 def source_coercion(desc: ChainedOperator) -> Coercion | None:
-    """What gives a source's records the type that was declared for them, if that changes anything."""
+    """The coercion of a source's records to their declared type; None if it changes nothing."""
     assert isinstance(desc.spec, SourceSpec)
     return _coercion(desc, desc.spec.declared)
 

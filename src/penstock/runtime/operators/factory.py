@@ -113,7 +113,7 @@ def own_spec(desc: ChainedOperator) -> OperatorSpec:
     return spec
 
 
-def _quicken(one: Any) -> None:
+def _quicken(one: object) -> None:
     """Give a copied object a dict of its own for its attributes.
 
     Copying and unpickling fill a dict that shares its keys with the class; CPython 3.11 never learns where in such a

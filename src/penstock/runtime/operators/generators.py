@@ -22,25 +22,25 @@ from penstock.core.watermark import (
 from penstock.runtime.chunk import ACTIVE, IDLE, Mark
 from penstock.runtime.context import TaskContext, WatermarkChannel
 from penstock.runtime.failures import NO_RECORD, describe, user_failure
-from penstock.runtime.operators.base import Timestamps
+from penstock.runtime.values import Record, Timestamps
 
 __all__ = ["Generator", "make_generator"]
 
 
 class Generator(Protocol):
-    """What the operator asks of a generator of any kind."""
+    """A live generator of any kind, as the timestamps operator uses it."""
 
-    def see(self, values: Sequence[Any], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
+    def see(self, values: Sequence[Record], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
         """Records from `start` to `stop` have come; marks to be sent between them, each after the record it follows."""
 
     def periodic(self) -> list[int]:
         """Marks to be sent now."""
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> object:
         """State to keep, None for none."""
 
     def restore(self, state: Any) -> None:
-        """Take over what `snapshot` gave."""
+        """Take over a snapshot."""
 
 
 def make_generator(
@@ -62,16 +62,16 @@ def make_generator(
 class _Silent:
     """No watermarks."""
 
-    def see(self, values: Sequence[Any], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
+    def see(self, values: Sequence[Record], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
         return []
 
     def periodic(self) -> list[int]:
         return []
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> object:
         return None
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state: object) -> None:
         """Nothing."""
 
 
@@ -82,7 +82,7 @@ class _Bounded(_Silent):
         self._delay_ms = delay_ms
         self._largest = MIN_TIMESTAMP
 
-    def see(self, values: Sequence[Any], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
+    def see(self, values: Sequence[Record], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
         if timestamps is not None:
             part = timestamps if stop - start == len(timestamps) else timestamps[start:stop]
             self._largest = max(self._largest, _largest(part))
@@ -93,7 +93,7 @@ class _Bounded(_Silent):
             return []
         return [max(MIN_WATERMARK, self._largest - self._delay_ms - 1)]
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> object:
         return None if self._largest == MIN_TIMESTAMP else self._largest
 
     def restore(self, state: Any) -> None:
@@ -101,7 +101,7 @@ class _Bounded(_Silent):
 
 
 def _largest(timestamps: Sequence[Any]) -> int:
-    """The largest timestamp; records without one say nothing about time."""
+    """The largest timestamp; records without one are passed over."""
     try:
         largest: int = max(MIN_TIMESTAMP, max(timestamps))
         return largest
@@ -110,7 +110,7 @@ def _largest(timestamps: Sequence[Any]) -> int:
 
 
 class _Output(WatermarkOutput):
-    """Gathers what a generator says during one call."""
+    """Gathers the watermarks and idleness that a generator emits in one call."""
 
     def __init__(self) -> None:
         self.marks: list[int] = []
@@ -157,7 +157,7 @@ class _Custom:
             )
         return made
 
-    def see(self, values: Sequence[Any], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
+    def see(self, values: Sequence[Record], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
         call, output, said = self._generator.on_event, self._output, self._output.marks
         marks: list[Mark] = []
         for place, value in enumerate(islice(values, start, stop), start):
@@ -193,7 +193,7 @@ class _Custom:
     def restore(self, state: bytes) -> None:
         self._generator = _loads(state, type(self._generator))
 
-    def _failed(self, doing: str, record: Any, error: Exception) -> Exception:
+    def _failed(self, doing: str, record: object, error: Exception) -> Exception:
         return user_failure(self._operator, self._uid, doing, record, error)
 
 
@@ -205,7 +205,7 @@ class _Pickler(pickle.Pickler):
         super().__init__(file, 5)
         self._cls = cls
 
-    def persistent_id(self, obj: Any) -> Any:
+    def persistent_id(self, obj: object) -> Any:
         return "class" if obj is self._cls else None
 
 
@@ -214,7 +214,7 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(file)
         self._cls = cls
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: object) -> Any:
         return self._cls
 
 

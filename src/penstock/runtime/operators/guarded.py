@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -10,10 +10,10 @@ from penstock.core.job import ChainedOperator
 from penstock.core.poison import FailedTimer
 from penstock.core.specs import TransformSpec
 from penstock.runtime.context import TaskContext
-from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.process import Emitter
 from penstock.runtime.operators.transform import FilterOperator, FlatMapOperator
 from penstock.runtime.poison import run_to_end
+from penstock.runtime.values import Keys, Record, Records, Timestamps
 
 __all__ = ["FunctionGuard", "GuardedFilter", "GuardedFlatMap"]
 
@@ -28,13 +28,14 @@ class GuardedFlatMap(FlatMapOperator):
         assert isinstance(desc.spec, TransformSpec)
         self._plain, self.call = self.call, self._careful
         self._one = desc.spec.kind == "map"
-        self._stamps: Iterator[Any] = repeat(None)
+        self._stamps: Iterator[int | None] = repeat(None)
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call for each record; the timestamps go along for records that are put aside."""
         self._stamps = iter(timestamps) if timestamps is not None else repeat(None)
         super().process(values, timestamps, keys)
 
-    def _careful(self, value: Any) -> Any:
+    def _careful(self, value: object) -> Any:
         stamp = next(self._stamps)
         try:
             made = self._plain(value)
@@ -50,13 +51,14 @@ class GuardedFilter(FilterOperator):
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
         self._plain, self.call = self.call, self._careful
-        self._stamps: Iterator[Any] = repeat(None)
+        self._stamps: Iterator[int | None] = repeat(None)
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call for each record; the timestamps go along for records that are put aside."""
         self._stamps = iter(timestamps) if timestamps is not None else repeat(None)
         super().process(values, timestamps, keys)
 
-    def _careful(self, value: Any) -> bool:
+    def _careful(self, value: object) -> bool:
         stamp = next(self._stamps)
         try:
             return bool(self._plain(value))
@@ -79,9 +81,9 @@ class FunctionGuard:
             function.on_timer = self._careful(timer, lambda stamp, ctx: FailedTimer(ctx.get_current_key(), stamp))
 
     def _careful(self, call: Callable[..., Any], record: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-        """The call, with what stands for its record if it fails."""
+        """The guarded call; `record` makes the value that is put aside if it fails."""
 
-        def careful(value: Any, ctx: Any) -> Any:
+        def careful(value: Record, ctx: Any) -> Any:
             operator = self.operator
             assert operator is not None
             try:

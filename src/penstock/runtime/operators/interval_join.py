@@ -1,4 +1,4 @@
-"""Interval joins: each record meets those of the other side that lie within its interval (W8)."""
+"""Interval joins: each record meets the records of the other side that lie within its interval (W8)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, is_immuta
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe
 from penstock.runtime.list_keys import shown
-from penstock.runtime.operators.base import Entry, Timestamps
+from penstock.runtime.operators.base import Entry
 from penstock.runtime.operators.process import KeyedOperator
 from penstock.runtime.state.backend import EVENT
+from penstock.runtime.state.page import Timer
 from penstock.runtime.state.timed import Buffer, add, forget, latest, meet
 from penstock.runtime.state.timed import Entry as Waiting
+from penstock.runtime.values import Keys, Record, Records, Timestamps
 
 __all__ = ["WAITING", "GuardedIntervalJoin", "IntervalJoinOperator"]
 
@@ -37,7 +39,7 @@ _CALLS = ("process_element1", "process_element2")
 
 
 class JoinContext(ProcessJoinFunction.Context):
-    """The one context of a join; what it says changes from pair to pair."""
+    """The one context of a join; its timestamps change from pair to pair."""
 
     __slots__ = ("_operator", "left", "right", "timestamp")
 
@@ -48,26 +50,30 @@ class JoinContext(ProcessJoinFunction.Context):
         self.timestamp = 0
 
     def get_left_timestamp(self) -> int | None:
+        """The timestamp of the left record, None if there is none."""
         return self.left
 
     def get_right_timestamp(self) -> int | None:
+        """The timestamp of the right record, None if there is none."""
         return self.right
 
     def get_timestamp(self) -> int:
+        """The timestamp of the pair: the later of the two."""
         return self.timestamp
 
-    def output(self, output_tag: OutputTag, value: Any) -> None:
+    def output(self, output_tag: OutputTag, value: object) -> None:
+        """Send a value to a side output, with the timestamp of the pair."""
         self._operator.output(output_tag, value, self.timestamp)
 
 
 class IntervalJoinOperator(KeyedOperator):
-    """Keeps the records of both sides until the watermark is past what they can match.
+    """Keeps the records of both sides until the watermark is past all timestamps that they can match.
 
     A record is late if the watermark is past its timestamp (T10), so one that the watermark has just reached still
     meets everything in its interval; a record is kept until the watermark is past the last timestamp that matches it.
-    A key has one timer. In outer joins, which tell what nothing matched, it is set for when the first of the key's
-    records is to go; in inner joins for when the last of those present is to go. Those before it go then at the latest,
-    or when the next record of the key and side comes.
+    A key has one timer. Outer joins emit records without a match, so their timer is set for when the first of the key's
+    records is to go; that of inner joins for when the last record present is to go. Earlier records go then at the
+    latest, or when the next record of the key and side comes.
     """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
@@ -87,17 +93,20 @@ class IntervalJoinOperator(KeyedOperator):
         self._slot = self._backend.use(WAITING)
 
     def open(self) -> None:
+        """Open the join function."""
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=True))
 
     def close(self) -> None:
+        """Close the join function."""
         self._function.close()
 
     def entry(self, index: int) -> Entry:
+        """Input 0 is the left side, input 1 the right one."""
         return partial(self._process, index)
 
     # -- records ------------------------------------------------------------------------------------
 
-    def _process(self, index: int, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def _process(self, index: int, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         assert keys is not None, "an interval join got records without keys"
         backend, pages = self._backend, self._backend.pages(keys)
         stamps = timestamps if timestamps is not None else repeat(None)
@@ -126,18 +135,18 @@ class IntervalJoinOperator(KeyedOperator):
             raise self.failed(_CALLS[index], value, self._result, error) from error
         self.flush()
 
-    def _not_in_time(self, side: IntervalSide, value: Any, stamp: int | None) -> None:
+    def _not_in_time(self, side: IntervalSide, value: object, stamp: int | None) -> None:
         if stamp is None:
             self._unstamped(value)
         else:
             self._too_late(side, value, stamp)
 
-    def _unstamped(self, value: Any) -> None:
+    def _unstamped(self, value: object) -> None:
         raise TimestampError(
             "a record without a timestamp came to an interval join: call assign_timestamps_and_watermarks first"
         )
 
-    def _too_late(self, side: IntervalSide, value: Any, stamp: int) -> None:
+    def _too_late(self, side: IntervalSide, value: object, stamp: int) -> None:
         self._late.inc()
         if side.late is None:
             self._dropped.inc()
@@ -145,9 +154,9 @@ class IntervalJoinOperator(KeyedOperator):
             self.output(side.late, value, stamp)
 
     def _keep(
-        self, index: int, waiting: dict[int, Buffer] | None, stamp: int, alone: bool, value: Any, before: int
+        self, index: int, waiting: dict[int, Buffer] | None, stamp: int, alone: bool, value: Record, before: int
     ) -> None:
-        """Let a record of the current key wait; `waiting` are those that do; the time of those `before` is over."""
+        """Keep a record of the current key. `waiting`: the records kept so far, expired before `before`."""
         backend = self._backend
         page = backend.page
         page.dirty = True
@@ -171,13 +180,13 @@ class IntervalJoinOperator(KeyedOperator):
         backend.register(EVENT, timer if timer < MAX_TIMESTAMP else MAX_TIMESTAMP)
 
     def _is_next(self, waiting: dict[int, Buffer], index: int, stamp: int) -> bool:
-        """Whether a record that is the first of its side goes before those of the other one."""
+        """Whether the first record of its side goes before the first record of the other side."""
         theirs = waiting.get(1 - index)
         return theirs is None or theirs[0] + self._spans[1 - index] > stamp + self._spans[index]
 
     # -- time ---------------------------------------------------------------------------------------
 
-    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Timer]) -> None:
         slot, backend = self._slot, self._backend
         before = tuple(side.expired(self.current_watermark) for side in self._sides)
         try:
@@ -195,9 +204,9 @@ class IntervalJoinOperator(KeyedOperator):
             raise self.failed("on_timer", what, self._result, error) from error
 
     def _expire(self, waiting: dict[int, Buffer], before: Sequence[int]) -> list[tuple[int, Waiting]] | None:
-        """Forget the records of a key whose time has come, set the timer of the others.
+        """Forget the records of a key that have expired, and set the timer of the others.
 
-        Those forgotten that nothing matched are answered, with their side.
+        Returns the forgotten records that had no match, with their side, if that side is an outer one.
         """
         alone: list[tuple[int, Waiting]] | None = None
         ends = []
@@ -219,7 +228,7 @@ class IntervalJoinOperator(KeyedOperator):
 
     # -- results ------------------------------------------------------------------------------------
 
-    def _pairs(self, index: int, value: Any, stamp: int, met: Sequence[Waiting]) -> None:
+    def _pairs(self, index: int, value: object, stamp: int, met: Sequence[Waiting]) -> None:
         call, context = self._function.process_element, self._context
         for time, _, stored in met:
             partner = loads(stored) if type(stored) is Encoded else stored
@@ -234,8 +243,11 @@ class IntervalJoinOperator(KeyedOperator):
                 self._result = result
                 self._take_all(result, timestamp)
 
-    def _alone(self, index: int, value: Any, time: int) -> None:
-        """Stamped with the moment at which the wait was over, so that it is not late for those who come after."""
+    def _alone(self, index: int, value: object, time: int) -> None:
+        """Emit the outer row of a record without a match.
+
+        It is stamped with the moment at which the wait was over, so that it is not late for operators behind the join.
+        """
         context = self._context
         context.timestamp = max(time, self._sides[index].over(time))
         context.left, context.right = (time, None) if index == 0 else (None, time)
@@ -245,7 +257,7 @@ class IntervalJoinOperator(KeyedOperator):
             self._take_all(result, context.timestamp)
 
     def _all_alone(self, alone: Sequence[tuple[int, Waiting]]) -> None:
-        """Records of the current key whose time is over."""
+        """Emit the outer row for each record of the current key that leaves the buffer without a match."""
         for index, (time, _, stored) in alone:
             self._alone(index, decode(stored), time)
 
@@ -279,15 +291,15 @@ class GuardedIntervalJoin(IntervalJoinOperator):
         super().__init__(desc, task)
         self._aside: list[tuple[OutputTag, Any, Any]] | None = None
 
-    def _unstamped(self, value: Any) -> None:
+    def _unstamped(self, value: object) -> None:
         with self._all_or_nothing(value, None):
             super()._unstamped(value)
 
-    def _pairs(self, index: int, value: Any, stamp: int, met: Sequence[Waiting]) -> None:
+    def _pairs(self, index: int, value: object, stamp: int, met: Sequence[Waiting]) -> None:
         with self._all_or_nothing(value, stamp):
             super()._pairs(index, value, stamp, met)
 
-    def _alone(self, index: int, value: Any, time: int) -> None:
+    def _alone(self, index: int, value: object, time: int) -> None:
         with self._all_or_nothing(value, time):
             super()._alone(index, value, time)
 
@@ -298,8 +310,8 @@ class GuardedIntervalJoin(IntervalJoinOperator):
                 super()._alone(index, decode(stored), time)
 
     @contextmanager
-    def _all_or_nothing(self, record: Any, stamp: int | None) -> Iterator[None]:
-        """Hold back what is made meanwhile; let go of it, and put the record aside, if something raises."""
+    def _all_or_nothing(self, record: object, stamp: int | None) -> Iterator[None]:
+        """Hold back everything that the block emits; if the block raises, drop it and put the record aside."""
         values, times = self._values, self._times
         aside = self._aside = []
         self._values, self._times = [], []
@@ -317,12 +329,14 @@ class GuardedIntervalJoin(IntervalJoinOperator):
         for sent in aside:
             super().output(*sent)
 
-    def output(self, tag: OutputTag, value: Any, timestamp: Any) -> None:
+    def output(self, tag: OutputTag, value: object, timestamp: int | None) -> None:
+        """Send to a side output, or hold back while a guarded call lasts."""
         if self._aside is None:
             super().output(tag, value, timestamp)
         else:
             self._aside.append((tag, self._detach(value), timestamp))
 
     def flush_main(self) -> None:
+        """Pass records on, unless a guarded call lasts that may still fail."""
         if self._aside is None:
             super().flush_main()

@@ -21,33 +21,35 @@ from penstock.runtime.codec import IMMUTABLE, detach
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, last_taken, not_iterable, user_failure
 from penstock.runtime.list_keys import shown
-from penstock.runtime.operators.base import Entry, Operator, Timestamps
+from penstock.runtime.operators.base import Entry, Operator
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.handles import PagedReducingState
+from penstock.runtime.state.page import Timer
+from penstock.runtime.values import Key, Keys, Record, Records, Timestamps
 
 __all__ = ["Context", "Emitter", "KeyedOperator", "KeyedProcessOperator", "ProcessOperator"]
 
 
 class Emitter(Operator):
-    """Gathers what a function yields: main output and `(tag, value)` pairs for side outputs."""
+    """Gathers the records that a function yields: for the main output, and `(tag, value)` pairs for side outputs."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
         self._limit = task.settings.chunk_records
-        self._detach: Callable[[Any], Any] = _same if task.settings.object_reuse else detach
-        self._values: list[Any] = []
-        self._times: list[Any] = []
-        self._side: dict[str, tuple[list[Any], list[Any]]] = {}
-        self.held: list[Any] | None = None
+        self._detach: Callable[[Record], Record] = _same if task.settings.object_reuse else detach
+        self._values: Records = []
+        self._times: list[int | None] = []
+        self._side: dict[str, tuple[Records, Records]] = {}
+        self.held: Records | None = None
 
-    def take(self, result: Iterable[Any], timestamp: Any) -> None:
+    def take(self, result: Iterable[Record], timestamp: int | None) -> None:
         """Gather everything a call yielded."""
         for record in result:
             self.take_one(record, timestamp)
             if len(self._values) >= self._limit:
                 self.flush_main()
 
-    def take_one(self, record: Any, timestamp: Any) -> None:
+    def take_one(self, record: object, timestamp: int | None) -> None:
         """Gather one record, or send a `(tag, value)` pair to its side output."""
         if type(record) is Stamped:
             record, timestamp = record
@@ -57,8 +59,8 @@ class Emitter(Operator):
         self._values.append(self._detach(record))
         self._times.append(timestamp)
 
-    def output(self, tag: OutputTag, value: Any, timestamp: Any) -> None:
-        """Send to a side output; dropped if nobody asked for that tag. Held back while a guarded call lasts."""
+    def output(self, tag: OutputTag, value: object, timestamp: int | None) -> None:
+        """Send to a side output; dropped if the program does not use that tag. Held back while a guarded call lasts."""
         if self.held is not None:
             self.held.append((tag, self._detach(value)))
             return
@@ -73,7 +75,7 @@ class Emitter(Operator):
             side.emit(values, times)
 
     @contextmanager
-    def holding_back(self) -> Iterator[list[Any]]:
+    def holding_back(self) -> Iterator[Records]:
         """Hold back what a guarded call makes: its side outputs are put among what it yields, in the list given."""
         made = self.held = []
         try:
@@ -89,6 +91,7 @@ class Emitter(Operator):
             self.out.emit(values, _or_none(times))
 
     def flush(self) -> None:
+        """Pass on everything gathered, for the main output and for side outputs."""
         self.flush_main()
         for tag, (values, times) in self._side.items():
             if values:
@@ -96,10 +99,11 @@ class Emitter(Operator):
                 self.sides[tag].emit(values, _or_none(times))
 
     def forward_watermark(self, timestamp: int) -> None:
+        """Pass on what was gathered, then the watermark: records must not be overtaken."""
         self.flush()
         super().forward_watermark(timestamp)
 
-    def run(self, function: Any, method: str, context: Context, values: list[Any], timestamps: Timestamps) -> None:
+    def run(self, function: object, method: str, context: Context, values: Records, timestamps: Timestamps) -> None:
         """Call a method of a function for records that have no key."""
         call, value, result = getattr(function, method), None, None
         try:
@@ -113,20 +117,23 @@ class Emitter(Operator):
         self.flush()
 
     def forward_status(self, idle: bool) -> None:
+        """Pass on what was gathered, then idleness."""
         self.flush()
         super().forward_status(idle)
 
-    def failed(self, doing: str, record: Any, result: Any, error: Exception) -> Exception:
+    def failed(self, doing: str, record: object, result: object, error: Exception) -> Exception:
+        """The error to raise in place of `error`, which came out of a call; `result` is what the call returned, if it
+        did."""
         if isinstance(error, TypeError) and result is not None and not hasattr(result, "__iter__"):
             return not_iterable(self.desc.name, self.desc.uid, doing, record, result)
         return user_failure(self.desc.name, self.desc.uid, doing, record, error)
 
 
-def _same(value: Any) -> Any:
+def _same(value: Record) -> Record:
     return value
 
 
-def _or_none(times: list[Any]) -> list[Any] | None:
+def _or_none(times: list[int | None]) -> Records | None:
     return None if times.count(None) == len(times) else times
 
 
@@ -159,7 +166,7 @@ class _Timers(TimerService):
         self._keyed().delete(PROCESSING, timestamp)
 
     def _warn(self) -> None:
-        """No watermark can come: said once, at the first timer."""
+        """Warn, at the first timer, that no watermark can come."""
         self._in_vain = False
         desc = self._operator.desc
         warnings.warn(
@@ -190,29 +197,34 @@ class _Timers(TimerService):
 
 
 class Context(ProcessFunction.Context, KeyedProcessFunction.OnTimerContext):
-    """The one context of an operator; what it says changes from record to record."""
+    """The one context of an operator; its timestamp and key change from record to record."""
 
     def __init__(self, operator: Emitter, backend: KeyedBackend | None) -> None:
         self._operator = operator
         self._backend = backend
         self._timers = _Timers(operator, backend)
-        self.stamp: Any = None
+        self.stamp: int | None = None
         self.domain = TimeDomain.EVENT_TIME
 
     def timer_service(self) -> TimerService:
+        """Clocks and timers of the current key."""
         return self._timers
 
     def timestamp(self) -> int | None:
+        """The timestamp of the record, or of the timer that fires."""
         stamp: int | None = self.stamp
         return stamp
 
-    def get_current_key(self) -> Any:
+    def get_current_key(self) -> Key:
+        """The current key, None on a stream that is not keyed."""
         return shown(self._backend.key) if self._backend is not None else None
 
     def time_domain(self) -> TimeDomain:
+        """Whether the timer that fires is one of event time or of processing time."""
         return self.domain
 
-    def output(self, output_tag: OutputTag, value: Any) -> None:
+    def output(self, output_tag: OutputTag, value: object) -> None:
+        """Send a value to a side output, with the timestamp of the record."""
         self._operator.output(output_tag, value, self.stamp)
 
 
@@ -227,32 +239,37 @@ class ProcessOperator(Emitter):
         self._context = Context(self, None)
 
     def open(self) -> None:
+        """Open the function; it has no keyed state."""
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=False))
 
     def close(self) -> None:
+        """Close the function."""
         self._function.close()
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call the function for each record of the first input."""
         self.run(self._function, self._methods[0], self._context, values, timestamps)
 
     def entry(self, index: int) -> Entry:
+        """Each input has a method of its own."""
         method = self._methods[index]
         return lambda values, timestamps, keys: self.run(self._function, method, self._context, values, timestamps)
 
 
 class KeyedOperator(Emitter):
-    """An operator with state and timers of keys: moves its clocks and fires what is due."""
+    """An operator with state and timers of keys: moves its clocks and fires timers that are due."""
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
         super().__init__(desc, task)
         assert task.backend is not None
         self._backend = task.backend
 
-    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Timer]) -> None:
         """Run timers; each is (timestamp, key, namespace), with its key made current."""
         raise NotImplementedError
 
     def watermark(self, timestamp: int) -> None:
+        """Move the event-time clock, fire timers that are due and pass the watermark on."""
         if timestamp == MAX_WATERMARK and not self.task.settings.batch_mode:
             self.processing_time(self.task.clock.now_ms())
         self.current_watermark = timestamp
@@ -272,6 +289,7 @@ class KeyedOperator(Emitter):
             pass
 
     def processing_time(self, now_ms: int) -> None:
+        """Fire processing-time timers that are due and pass on what they make."""
         if self._backend.earliest(PROCESSING) <= now_ms:
             self._fire(TimeDomain.PROCESSING_TIME, self._backend.due(PROCESSING, now_ms))
             self.flush()
@@ -286,24 +304,28 @@ class KeyedProcessOperator(KeyedOperator):
         self._function: Any = desc.spec.function
         self._methods = desc.spec.methods
         self._context = Context(self, task.backend)
-        self._rolled: PagedReducingState | None = None
+        self._rolled: PagedReducingState[Record] | None = None
         self._only_last = False
 
     def open(self) -> None:
+        """Open the function; a rolling function whose calls can be spared is taken note of."""
         self._function.open(LiveRuntimeContext(self.task, self.desc, keyed=True))
         if self.poison is None and isinstance(self._function, RollingFunction):
             self._rolled, self._only_last = self._function.rolled, self._function.only_last
 
     def close(self) -> None:
+        """Close the function."""
         self._function.close()
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call the function for each record of the first input."""
         self._process(self._methods[0], values, timestamps, keys)
 
     def entry(self, index: int) -> Entry:
+        """Each input has a method of its own."""
         return partial(self._process, self._methods[index])
 
-    def _process(self, method: str, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def _process(self, method: str, values: Records, timestamps: Timestamps, keys: Keys) -> None:
         assert keys is not None, "a keyed operator got records without keys"
         if self._rolled is not None:
             self._roll(self._rolled, values, timestamps, keys)
@@ -311,7 +333,7 @@ class KeyedProcessOperator(KeyedOperator):
             self._call_for_each(method, values, timestamps, keys)
             self.flush()
 
-    def _call_for_each(self, method: str, values: list[Any], timestamps: Timestamps, keys: Sequence[Any]) -> None:
+    def _call_for_each(self, method: str, values: Records, timestamps: Timestamps, keys: Sequence[Key]) -> None:
         """Call a method of the function for each record, with its key made current, and gather what it yields.
 
         This is the runtime's innermost loop, so what `take` does is written out for the commonest records.
@@ -333,7 +355,7 @@ class KeyedProcessOperator(KeyedOperator):
                     continue
                 several = False
                 for record in result:
-                    # the records that came in are few; what one call makes of one may be many
+                    # a chunk has few records, but a single call may yield many
                     if several and len(out) >= limit:
                         self.flush_main()
                         out, times = self._values, self._times
@@ -362,8 +384,10 @@ class KeyedProcessOperator(KeyedOperator):
         except Exception as error:
             raise self.failed(method, value, result, error) from error
 
-    def _roll(self, state: PagedReducingState, values: list[Any], timestamps: Timestamps, keys: Sequence[Any]) -> None:
-        """A rolling function: what a record makes of the state of its key is what comes out."""
+    def _roll(
+        self, state: PagedReducingState[Record], values: Records, timestamps: Timestamps, keys: Sequence[Key]
+    ) -> None:
+        """A rolling function: emit, for each record, the new state of its key."""
         rest = iter(values)
         try:
             results = state.fold_all(self._backend, rest, keys)
@@ -377,7 +401,7 @@ class KeyedProcessOperator(KeyedOperator):
             backend.key, backend.page = key, page
             backend.register(EVENT, MAX_TIMESTAMP)
 
-    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Timer]) -> None:
         call, context, result, timestamp = self._function.on_timer, self._context, None, 0
         try:
             for timestamp, _, _ in due:

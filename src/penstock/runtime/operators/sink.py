@@ -1,8 +1,8 @@
-"""Sinks: the two-phase protocol's worker side, and what goes back to the driver."""
+"""Sink operators: the worker's side of the two-phase commit, and records collected for the driver."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,8 @@ from penstock.runtime.chunk import COLLECTED, COMMITTABLES, DRIVER, PENDING, Chu
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import NO_RECORD, last_taken, user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Operator
+from penstock.runtime.values import Keys, Records, Timestamps
 
 __all__ = ["CollectOperator", "SinkOperator", "committables"]
 
@@ -31,26 +32,30 @@ class SinkOperator(Operator):
         # not checkpointed
         self._writer: SinkWriter | None = None
         # checkpointed
-        self._committables: list[Any] = []
+        self._committables: Records = []
         self._generation = ""
         self._last_batch = -1
 
     def restore(self, state: Any) -> None:
+        """Take over the committables of the last durable batch, with their generation."""
         if isinstance(state, list):  # from a savepoint, or from before there were generations
             state = (state, "", -1)
         self._committables, self._generation, self._last_batch = state
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> object:
+        """The committables of this batch; None until the sink has prepared anything."""
         return (self._committables, self._generation, self._last_batch) if self._generation else None
 
     def begin(self) -> None:
+        """In the first batch of a run, send what the last durable batch had prepared to the driver again."""
         if self.task.new_run and self._committables:
             self._send(PENDING)
         self._committables = []
         if self._generation and self.task.batch.batch_id <= self._last_batch:
             self._generation, self._last_batch = self.task.batch.run_id, -1
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Write records; a guarded sink is given them one by one."""
         if self.poison is not None:
             # a writer that raises on many records does not say which of them it has taken
             self.poison.one_by_one(values, timestamps, partial(_write_one, self._open_writer()))
@@ -87,6 +92,7 @@ class SinkOperator(Operator):
         return self.desc.spec.sink.create_writer(context)
 
     def end(self) -> None:
+        """Prepare the commit, and send the committables to the driver."""
         if self._writer is not None:
             try:
                 self._committables = self._prepare(self._writer)
@@ -99,13 +105,14 @@ class SinkOperator(Operator):
             self._send(COMMITTABLES)
 
     @staticmethod
-    def _prepare(writer: SinkWriter) -> list[Any]:
+    def _prepare(writer: SinkWriter) -> Records:
         writer.flush()
         prepared = list(writer.prepare_commit())
         writer.close()
         return prepared
 
     def close(self) -> None:
+        """Close a writer that a failed batch left open."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -115,13 +122,13 @@ class SinkOperator(Operator):
         self.task.send(ChunkRow(self.task.partition, DRIVER, self.task.vertex_id, 0, kind, payload))
 
 
-def _write_one(writer: SinkWriter, value: Any, stamp: int | None) -> None:
+def _write_one(writer: SinkWriter, value: object, stamp: int | None) -> None:
     writer.write_all([value], None if stamp is None else [stamp])
 
 
-def committables(state: Any) -> list[Any]:
-    """What a sink's state holds for the driver."""
-    found: list[Any] = state if isinstance(state, list) else state[0]
+def committables(state: Any) -> Records:
+    """The committables in a sink's state."""
+    found: Records = state if isinstance(state, list) else state[0]
     return found
 
 
@@ -135,9 +142,11 @@ class CollectOperator(Operator):
         self._sent = 0
 
     def begin(self) -> None:
+        """Number the rows of a batch from 0."""
         self._sent = 0
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Send records to the driver in one row."""
         if self._shape is not None:
             values = self._shaped(self._shape, values)
         collected = Collected(self._name, self.task.subtask, self.task.parallelism, values)
@@ -145,7 +154,7 @@ class CollectOperator(Operator):
         self.task.send(ChunkRow(self.task.partition, DRIVER, self.task.vertex_id, self._sent, COLLECTED, payload))
         self._sent += 1
 
-    def _shaped(self, shape: Callable[[Any], Any], values: list[Any]) -> list[Any]:
+    def _shaped(self, shape: Callable[[Any], Any], values: Records) -> Records:
         rest = iter(values)
         try:
             return list(map(shape, rest))

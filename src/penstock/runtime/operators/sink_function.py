@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from penstock.core.clock import Clock
@@ -15,14 +15,15 @@ from penstock.core.transactions import TwoPhaseCommitSinkFunction
 from penstock.core.watermark import Watermark
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import NO_RECORD, last_taken, user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.sink import SinkOperator
+from penstock.runtime.values import Keys, Record, Records, Timestamps
 
 __all__ = ["FunctionSinkOperator", "TransactionOperator", "function_sink"]
 
 
 class _Context(SinkFunction.Context):
-    """One for all calls; what it answers changes from record to record."""
+    """The one context of a sink function; its timestamp and watermark change from record to record."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -40,7 +41,7 @@ class _Context(SinkFunction.Context):
 
 
 def function_sink(desc: ChainedOperator, task: TaskContext) -> Operator:
-    """The operator for what was given to `add_sink`."""
+    """The operator for the function that was given to `add_sink`."""
     assert isinstance(desc.spec, FunctionSinkSpec)
     if isinstance(desc.spec.function, TwoPhaseCommitSinkFunction):
         return TransactionOperator(desc, task)
@@ -48,7 +49,7 @@ def function_sink(desc: ChainedOperator, task: TaskContext) -> Operator:
 
 
 class _Life:
-    """What all sink functions have besides records: they are opened, hear of time, and finish."""
+    """The life of a sink function besides its records: it is opened, gets watermarks, finishes and is closed."""
 
     def __init__(self, function: SinkFunction | None, desc: ChainedOperator, task: TaskContext) -> None:
         self._function, self._desc, self._task = function, desc, task
@@ -87,9 +88,11 @@ class FunctionSinkOperator(Operator):
         self._life = _Life(self._function, desc, task)
 
     def open(self) -> None:
+        """Open the function."""
         self._life.open()
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call the function for each record; a guarded one goes on without records that fail."""
         if self.poison is not None:
             self.poison.one_by_one(values, timestamps, self._write_one)
             return
@@ -105,7 +108,7 @@ class FunctionSinkOperator(Operator):
                 self.desc.name, self.desc.uid, "The sink function", last_taken(values, rest), error
             ) from error
 
-    def _write_one(self, value: Any, stamp: int | None) -> None:
+    def _write_one(self, value: object, stamp: int | None) -> None:
         if self._function is None:
             self._plain(value)
         else:
@@ -125,10 +128,12 @@ class FunctionSinkOperator(Operator):
             invoke(value, context)
 
     def watermark(self, timestamp: int) -> None:
+        """Tell the function of time, and of the end of the input."""
         super().watermark(timestamp)
         self._life.watermark(timestamp)
 
     def close(self) -> None:
+        """Close the function."""
         self._life.close()
 
 
@@ -142,16 +147,20 @@ class TransactionOperator(SinkOperator):
         self._life = _Life(self._function, desc, task)
 
     def open(self) -> None:
+        """Open the function."""
         self._life.open()
 
     def create_writer(self, context: WriterInitContext) -> SinkWriter:
+        """A writer that is one transaction of the function."""
         return _Transaction(self._function, _Context(self.task.clock), self)
 
     def watermark(self, timestamp: int) -> None:
+        """Tell the function of time, and of the end of the input."""
         super().watermark(timestamp)
         self._life.watermark(timestamp)
 
     def close(self) -> None:
+        """Abort a transaction that is still open, and close the function."""
         super().close()
         self._life.close()
 
@@ -164,12 +173,12 @@ class _Transaction(SinkWriter):
         self._handle = function.begin_transaction()
         self._prepared = False
 
-    def write(self, value: Any, timestamp: int | None) -> None:
+    def write(self, value: Record, timestamp: int | None) -> None:
         self._context.time = timestamp
         self._context.watermark = self._operator.current_watermark
         self._function.invoke(self._handle, value, self._context)
 
-    def prepare_commit(self) -> list[Any]:
+    def prepare_commit(self) -> Records:
         self._function.pre_commit(self._handle)
         self._prepared = True
         return [self._handle]

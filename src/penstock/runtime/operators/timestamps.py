@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.core.errors import OperatorError, TimestampError
@@ -13,10 +13,11 @@ from penstock.core.watermark import BoundedOutOfOrderness, IngestionTime, Timest
 from penstock.runtime.chunk import ACTIVE, IDLE, Mark
 from penstock.runtime.context import TaskContext, WatermarkChannel
 from penstock.runtime.failures import describe, last_taken, user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Operator
 from penstock.runtime.operators.generators import Generator, make_generator
 from penstock.runtime.poison import PoisonBoundary
 from penstock.runtime.state.page import NO_TIMER
+from penstock.runtime.values import Keys, Records, Timestamps
 from penstock.runtime.valve import Valve
 
 __all__ = ["TimestampsOperator"]
@@ -73,10 +74,12 @@ class TimestampsOperator(Operator):
     # -- state ------------------------------------------------------------------------------------
 
     def restore(self, state: Any) -> None:
+        """Take over the watermarks; the generators' own state waits for `open`."""
         valve, self._saved = state
         self._valve.restore(valve)
 
     def open(self) -> None:
+        """Make a generator for each watermark channel, with the state that it had."""
         for channel in self._channels:
             made = make_generator(self._strategy.generator, self.task, channel, self.desc.name, self.desc.uid)
             state = self._generators[channel] = _ChannelGenerator(made)
@@ -86,9 +89,11 @@ class TimestampsOperator(Operator):
 
     @property
     def sent_watermark(self) -> int:
+        """The combined clock."""
         return self._valve.clock
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> object:
+        """The watermarks and the state of all generators; None if nothing has come yet."""
         generators = {channel: state.snapshot() for channel, state in self._generators.items()}
         blank = self._valve.clock == MIN_WATERMARK and all(w == (None, None, False) for w in generators.values())
         return None if blank else (self._valve.snapshot(), generators)
@@ -96,19 +101,23 @@ class TimestampsOperator(Operator):
     # -- records ----------------------------------------------------------------------------------
 
     def begin(self) -> None:
+        """Count records for periodic watermarks anew; the time-out of channels starts with the first batch."""
         for state in self._generators.values():
             state.since = 0
             if state.active_ms is None and self._idle_ms is not None:
                 state.active_ms = self.task.batch.processing_time_ms
 
     def resume(self) -> None:
+        """Send the watermark that follows from the restored ones."""
         for move in self._valve.settle():
             self._forward(move)
 
     def sleeps(self, input_sleeps: bool) -> bool:
+        """Whether all channels are idle; the input's idleness does not count."""
         return self._valve.asleep
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Give records their timestamps and pass them on, with watermarks exactly where they belong."""
         stamped: Timestamps
         try:
             stamped = self._assign(values, timestamps)
@@ -125,18 +134,18 @@ class TimestampsOperator(Operator):
             self._forward(move)
         self._emit(values, stamped, position, len(values))
 
-    def _emit(self, values: list[Any], stamped: Timestamps, start: int, stop: int) -> None:
+    def _emit(self, values: Records, stamped: Timestamps, start: int, stop: int) -> None:
         if start == 0 and stop == len(values):
             self.out.emit(values, stamped)
         elif stop > start:
             self.out.emit(values[start:stop], stamped[start:stop] if stamped is not None else None)
 
-    def _moves(self, channel: WatermarkChannel, values: list[Any], stamped: Timestamps) -> list[Mark]:
-        """What these records make of the combined clock, each move with its place among them."""
+    def _moves(self, channel: WatermarkChannel, values: Records, stamped: Timestamps) -> list[Mark]:
+        """The moves of the combined clock that these records cause, each with its place among them."""
         take = self._moves_after
         return [(place, move) for place, mark in self._marks(channel, values, stamped) for move in take(channel, mark)]
 
-    def _marks(self, channel: WatermarkChannel, values: list[Any], stamped: Timestamps) -> Iterator[Mark]:
+    def _marks(self, channel: WatermarkChannel, values: Records, stamped: Timestamps) -> Iterator[Mark]:
         """The marks of one channel: ACTIVE before its first record if it was idle, then what its generator emits."""
         state, generator = self._generators[channel], self._generators[channel].generator
         if self._idle_ms is not None:
@@ -157,6 +166,7 @@ class TimestampsOperator(Operator):
     # -- time -------------------------------------------------------------------------------------
 
     def end(self) -> None:
+        """Emit periodic watermarks, and idleness of channels that had no record for their time-out."""
         now_ms = self.task.batch.processing_time_ms
         for channel, state in self._generators.items():
             state.since = 0
@@ -181,9 +191,11 @@ class TimestampsOperator(Operator):
         return NO_TIMER if silent else state.active_ms + self._idle_ms
 
     def next_processing_ms(self) -> int:
+        """When the next channel may become idle."""
         return min((self._idle_due_ms(channel, state) for channel, state in self._generators.items()), default=NO_TIMER)
 
     def watermark_channel_ended(self, channel: WatermarkChannel) -> None:
+        """Emit a last periodic watermark and the end of the channel."""
         if not self._valve.has_ended(channel):
             state = self._generators[channel]
             if self._periodic and not state.timed_out:
@@ -208,7 +220,7 @@ class TimestampsOperator(Operator):
                 self._forward(move)
 
     def _moves_after(self, channel: WatermarkChannel, mark: int) -> tuple[int, ...]:
-        """What goes out because of a mark. A channel falls asleep when the batch ends, if it has not woken by then."""
+        """The moves of the combined clock after a mark; a channel becomes idle only at the end of the batch."""
         state = self._generators[channel]
         state.falls_idle = mark == IDLE
         return () if state.falls_idle else self._valve.take(channel, mark)
@@ -222,7 +234,7 @@ class TimestampsOperator(Operator):
 
     # -- timestamps -------------------------------------------------------------------------------
 
-    def _assign(self, values: list[Any], timestamps: Timestamps) -> Timestamps:
+    def _assign(self, values: Records, timestamps: Timestamps) -> Timestamps:
         if isinstance(self._strategy.assigner, IngestionTime):
             return [self.task.batch.processing_time_ms] * len(values)
         if self._extract is not None:
@@ -235,7 +247,7 @@ class TimestampsOperator(Operator):
             stamped = [self._checked(t, v) for t, v in zip(stamped, values, strict=True)]
         return stamped
 
-    def _extracted(self, extract: Callable[[Any, Any], Any], values: list[Any], timestamps: Timestamps) -> list[Any]:
+    def _extracted(self, extract: Callable[[Any, Any], Any], values: Records, timestamps: Timestamps) -> Records:
         rest = iter(values)
         old = timestamps if timestamps is not None else [None] * len(values)
         try:
@@ -244,19 +256,19 @@ class TimestampsOperator(Operator):
             record = last_taken(values, rest)
             raise user_failure(self.desc.name, self.desc.uid, "The timestamp assigner", record, error) from error
 
-    def _sift(self, poison: PoisonBoundary, values: list[Any], timestamps: Timestamps) -> tuple[list[Any], list[Any]]:
+    def _sift(self, poison: PoisonBoundary, values: Records, timestamps: Timestamps) -> tuple[Records, Records]:
         """The records that can be given a timestamp, with their timestamps; the others are put aside."""
-        kept: list[Any] = []
+        kept: Records = []
         stamps: list[int | None] = []
 
-        def assign(value: Any, old: int | None) -> None:
+        def assign(value: object, old: int | None) -> None:
             stamps.append(self._checked(self._extract(value, old) if self._extract else old, value))
             kept.append(value)
 
         poison.one_by_one(values, timestamps, assign)
         return kept, stamps
 
-    def _checked(self, timestamp: Any, value: Any) -> int | None:
+    def _checked(self, timestamp: int | None, value: object) -> int | None:
         """A timestamp as it must be; a record that had none keeps none where the strategy has no assigner."""
         if timestamp is None and self._extract is None:
             return None
@@ -269,7 +281,7 @@ class TimestampsOperator(Operator):
             raise self._refused(value, str(whole), "it must fit in 64 bits; is it in milliseconds?")
         return whole
 
-    def _refused(self, value: Any, found: str, hint: str) -> TimestampError:
+    def _refused(self, value: object, found: str, hint: str) -> TimestampError:
         return TimestampError(
             f"Operator '{self.desc.name}' (uid {self.desc.uid}) got the timestamp {found} for record "
             f"{describe(value)}: {hint}",

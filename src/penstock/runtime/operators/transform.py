@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import compress
-from typing import Any
 
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import TransformSpec
 from penstock.runtime.codec import IMMUTABLE, detach
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import last_taken, not_iterable, user_failure
-from penstock.runtime.operators.base import Operator, Timestamps
+from penstock.runtime.operators.base import Operator
+from penstock.runtime.values import Keys, Records, Timestamps
 
 __all__ = ["FilterOperator", "FlatMapOperator", "MapOperator"]
 
@@ -36,7 +35,7 @@ class _Transform(Operator):
         if self._rich is not None:
             self._rich.close()
 
-    def failed(self, values: list[Any], rest: Any, error: Exception) -> Exception:
+    def failed(self, values: Records, rest: object, error: Exception) -> Exception:
         return user_failure(self.desc.name, self.desc.uid, self.doing, last_taken(values, rest), error)
 
 
@@ -45,7 +44,8 @@ class MapOperator(_Transform):
 
     doing = "The map function"
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call for each record and pass the results on, with the same timestamps."""
         call, rest = self.call, iter(values)
         try:
             if self._reuse:
@@ -58,11 +58,12 @@ class MapOperator(_Transform):
 
 
 class FilterOperator(_Transform):
-    """Keeps what the function answers true for."""
+    """Keeps the records for which the function returns true."""
 
     doing = "The filter function"
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Pass on the records, with their timestamps, that the function keeps."""
         call, rest = self.call, iter(values)
         try:
             if timestamps is None:
@@ -82,11 +83,12 @@ class FlatMapOperator(_Transform):
 
     doing = "The flat_map function"
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Call for each record; results have the timestamp of the record they were made of."""
         rest = iter(values)
         limit = self.task.settings.chunk_records
-        out: list[Any] = []
-        sizes: list[Any] = []
+        out: Records = []
+        sizes: list[int | None] = []
         try:
             for index, value in enumerate(rest):
                 before = len(out)
@@ -101,7 +103,7 @@ class FlatMapOperator(_Transform):
         if out:
             self.out.emit(out, sizes if timestamps is not None else None)
 
-    def _call_one(self, value: Any, out: list[Any]) -> None:
+    def _call_one(self, value: object, out: Records) -> None:
         result = self.call(value)
         if result is None:
             return

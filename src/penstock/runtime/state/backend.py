@@ -13,6 +13,7 @@ from penstock.runtime.state.page_cache import PageCache
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import PageId, StoreKeys
 from penstock.runtime.state.timers import EVENT, PROCESSING, SWEEP
+from penstock.runtime.values import Namespace
 
 if TYPE_CHECKING:
     from penstock.runtime.state.sweep import Sweeper
@@ -45,7 +46,7 @@ class KeyedBackend(PageCache):
         self.bucket, self.drop_blob = self._blobs.bucket, self._blobs.drop
 
     def flush(self) -> None:
-        """Sweep what has expired, and write every dirty page and directory; called at the end of a batch."""
+        """Sweep expired entries, and write every dirty page and directory; called at the end of a batch."""
         if self.sweeper is not None:
             self.sweeper.sweep()
         super().flush()
@@ -59,7 +60,7 @@ class KeyedBackend(PageCache):
 
     # -- timers -------------------------------------------------------------------------------
 
-    def register(self, domain: int, timestamp: int, namespace: Any = None) -> None:
+    def register(self, domain: int, timestamp: int, namespace: Namespace = None) -> None:
         """A timer of the current key; twice the same is one (S4)."""
         timer = (timestamp, self.key, namespace)
         page = self.page
@@ -68,7 +69,8 @@ class KeyedBackend(PageCache):
             page.dirty = True
             self._heaps[domain].push((timestamp, next(self._order), page, self.key, namespace))
 
-    def delete(self, domain: int, timestamp: int, namespace: Any = None) -> None:
+    def delete(self, domain: int, timestamp: int, namespace: object = None) -> None:
+        """Delete a timer of the current key, if it is set."""
         if self.page.timers[domain].pop((timestamp, self.key, namespace), self) is None:
             self.page.dirty = True
 
@@ -121,10 +123,10 @@ class KeyedBackend(PageCache):
         self._load_groups(groups)
         self._load_pages(pages)
 
-    # -- state that expires, or begins or ceases to -----------------------------------------------
+    # -- state with a time to live ------------------------------------------------------------------
 
     def adopt(self, old: str, new: str, change: Callable[[Any], Any]) -> None:
-        """Whatever pages hold in the table `old` moves to `new`, changed: a state gained or lost its TTL."""
+        """Move the entries of the table `old`, changed, to the table `new`: a state gained or lost its time to live."""
         self._adopted[old] = (new, change)
         for page in self._pages.values():
             self._adopt(page)
@@ -149,6 +151,7 @@ class KeyedBackend(PageCache):
             self.page = before
 
     def loaded_pages(self) -> Iterable[Page]:
+        """The pages in memory."""
         return self._pages.values()
 
     def load_due_for_sweep(self, upto: int, limit: int) -> None:

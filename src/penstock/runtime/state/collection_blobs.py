@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.state.store import StateStore
+from penstock.runtime.values import Entries
 
 __all__ = ["CollectionBlobs"]
 
@@ -14,23 +15,23 @@ _BLOBS_KEPT = 256
 
 
 class _Owner(Protocol):
-    """What blobs belong to: its store may change from batch to batch, and it counts its blobs."""
+    """The owner of blobs: its store may change from batch to batch, and it counts its blobs."""
 
     store: StateStore
     size: list[int]
 
 
 class CollectionBlobs:
-    """Reads and writes blobs of one keyed operator; what was written in this batch is seen before it is stored."""
+    """Reads and writes blobs of one keyed operator; changes of this batch are seen before they are stored."""
 
     def __init__(self, owner: _Owner) -> None:
         self._owner = owner
         self._blobs: dict[bytes, bytes | None] = {}
-        self._buckets: dict[bytes, dict[Any, Any]] = {}
+        self._buckets: dict[bytes, Entries] = {}
         self._changed: set[bytes] = set()
 
     def read(self, keys: list[bytes]) -> list[bytes | None]:
-        """Blobs of large collections; what was written in this batch is seen."""
+        """Blobs of large collections; those written in this batch are seen."""
         missing = [k for k in keys if k not in self._blobs]
         found = dict(zip(missing, self._owner.store.get_many(missing), strict=True)) if missing else {}
         return [self._blobs[k] if k in self._blobs else found[k] for k in keys]
@@ -46,8 +47,8 @@ class CollectionBlobs:
         if len(self._blobs) >= _BLOBS_KEPT:
             self.flush()
 
-    def bucket(self, key: bytes, change: bool = False) -> dict[Any, Any]:
-        """A bucket of a large map, decoded once and kept for a while; `change` says that it will be altered."""
+    def bucket(self, key: bytes, change: bool = False) -> Entries:
+        """A bucket of a large map, decoded once and kept for a while; `change` says that the caller will alter it."""
         if key not in self._buckets:
             if len(self._buckets) >= _BUCKETS_KEPT:
                 self.flush_buckets()
@@ -73,7 +74,7 @@ class CollectionBlobs:
         self._buckets.clear()
 
     def flush(self) -> None:
-        """Write what waits to the store."""
+        """Write all changes to the store."""
         self._owner.store.put_many((k, b) for k, b in self._blobs.items() if b is not None)
         self._owner.store.delete_many(k for k, b in self._blobs.items() if b is None)
         self._blobs.clear()

@@ -13,6 +13,7 @@ from penstock.pickled import stable
 from penstock.runtime.codec import Encoded, decode, dumps, loads
 from penstock.runtime.keyhash import stable_hash
 from penstock.runtime.state.space import StateSpace
+from penstock.runtime.values import Entries, Stored
 
 __all__ = ["BucketMap", "SegmentList", "bucketable", "item_size"]
 
@@ -38,15 +39,16 @@ class SegmentList:
 
     __slots__ = ("runs", "tail", "tail_bytes")
 
-    def __init__(self, runs: list[tuple[int, int]], tail: list[Any], tail_bytes: int) -> None:
+    def __init__(self, runs: list[tuple[int, int]], tail: list[Stored], tail_bytes: int) -> None:
         self.runs = runs
         self.tail = tail
         self.tail_bytes = tail_bytes
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (SegmentList, (self.runs, self.tail, self.tail_bytes))
 
-    def append(self, backend: StateSpace, item: Any) -> None:
+    def append(self, backend: StateSpace, item: object) -> None:
+        """Append an encoded item; a full tail becomes a segment."""
         self.tail.append(item)
         self.tail_bytes += item_size(item)
         if self.tail_bytes >= SEGMENT_BYTES:
@@ -67,7 +69,7 @@ class SegmentList:
         group = backend.page.ident[0]
         return [backend.names.segment(group, n) for first, count in self.runs for n in range(first, first + count)]
 
-    def read(self, backend: StateSpace, keys: list[bytes], tail: list[Any]) -> Iterator[Any]:
+    def read(self, backend: StateSpace, keys: list[bytes], tail: list[Stored]) -> Iterator[Any]:
         """All items, a few segments in memory at a time. `keys` and `tail` were taken when the key was current."""
         for start in range(0, len(keys), _READ_AHEAD):
             for blob in backend.read_blobs(keys[start : start + _READ_AHEAD]):
@@ -81,11 +83,12 @@ class SegmentList:
         self.runs[:1] = [(first + 1, count - 1)] if count > 1 else []
 
     def drop(self, backend: StateSpace) -> None:
+        """Remove all segments from the store."""
         for key in self.keys(backend):
             backend.drop_blob(key)
 
 
-def bucketable(key: Any) -> bool:
+def bucketable(key: object) -> bool:
     """Whether a map key has a stable hash, without which a map cannot be split."""
     try:
         stable_hash(key)
@@ -94,7 +97,7 @@ def bucketable(key: Any) -> bool:
     return True
 
 
-def _bucket(key: Any, width: int) -> int:
+def _bucket(key: object, width: int) -> int:
     """The bucket of a map key; keys without a stable hash all share the first."""
     try:
         return stable_hash(key) % width
@@ -112,18 +115,19 @@ class BucketMap:
         self.buckets = buckets
         self.count = count
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (BucketMap, (self.buckets, self.count))
 
     @staticmethod
-    def of(backend: StateSpace, entries: dict[Any, Any]) -> BucketMap:
+    def of(backend: StateSpace, entries: Entries) -> BucketMap:
+        """A map that outgrew its page, in buckets."""
         made = BucketMap([], 0)
         made._rebuild(backend, entries)
         return made
 
-    def _rebuild(self, backend: StateSpace, entries: dict[Any, Any]) -> None:
+    def _rebuild(self, backend: StateSpace, entries: Entries) -> None:
         width = 1 << (2 * len(entries) // BUCKET_ENTRIES).bit_length()
-        parts: list[dict[Any, Any]] = [{} for _ in range(width)]
+        parts: list[Entries] = [{} for _ in range(width)]
         for key, value in entries.items():
             parts[_bucket(key, width)][key] = value
         group = backend.group_of(backend.page)
@@ -132,14 +136,16 @@ class BucketMap:
         for number, part in zip(self.buckets, parts, strict=True):
             backend.new_blob(backend.names.segment(group.number, number), dumps(part))
 
-    def _name(self, backend: StateSpace, key: Any) -> bytes:
+    def _name(self, backend: StateSpace, key: object) -> bytes:
         number = self.buckets[_bucket(key, len(self.buckets))]
         return backend.names.segment(backend.page.ident[0], number)
 
-    def get(self, backend: StateSpace, key: Any, default: Any) -> Any:
+    def get(self, backend: StateSpace, key: object, default: object) -> Any:
+        """The encoded value of a map key."""
         return backend.bucket(self._name(backend, key)).get(key, default)
 
-    def put(self, backend: StateSpace, key: Any, value: Any) -> None:
+    def put(self, backend: StateSpace, key: object, value: object) -> None:
+        """Put an encoded value; buckets that have grown too large are made anew."""
         bucket = backend.bucket(self._name(backend, key), change=True)
         self.count += key not in bucket
         bucket[key] = value
@@ -148,12 +154,14 @@ class BucketMap:
             self.drop(backend)
             self._rebuild(backend, entries)
 
-    def remove(self, backend: StateSpace, key: Any) -> None:
+    def remove(self, backend: StateSpace, key: object) -> None:
+        """Remove a map key, if it is there."""
         bucket = backend.bucket(self._name(backend, key), change=True)
         if bucket.pop(key, bucket) is not bucket:
             self.count -= 1
 
     def names(self, backend: StateSpace) -> list[bytes]:
+        """Store keys of the buckets."""
         return [backend.names.segment(backend.page.ident[0], n) for n in self.buckets]
 
     def items(self, backend: StateSpace) -> Iterator[tuple[Any, Any]]:
@@ -162,5 +170,6 @@ class BucketMap:
             yield from list(backend.bucket(name).items())
 
     def drop(self, backend: StateSpace) -> None:
+        """Remove all buckets from the store."""
         for name in self.names(backend):
             backend.drop_blob(name)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from penstock.core.functions import AggregateFunction
 from penstock.core.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, loads
 from penstock.runtime.state.collections import (
@@ -16,9 +17,16 @@ from penstock.runtime.state.collections import (
     item_size,
 )
 from penstock.runtime.state.space import StateSpace
+from penstock.runtime.values import Entries, Records, Stored
 
 if TYPE_CHECKING:
     from penstock.runtime.state.backend import KeyedBackend
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+IN = TypeVar("IN")
+OUT = TypeVar("OUT")
 
 __all__ = [
     "PagedAggregatingState",
@@ -32,14 +40,14 @@ _ABSENT: Any = object()
 
 
 def _drop(backend: StateSpace, slot: int) -> Any:
-    """Remove what the current key has in a table."""
+    """Remove the current key from a table; returns its stored value."""
     stored = backend.page.slots[slot].pop(backend.key, _ABSENT)
     if stored is not _ABSENT:
         backend.page.dirty = True
     return stored
 
 
-class PagedValueState(ValueState[Any]):
+class PagedValueState(ValueState[T]):
     """A value per key. `_plain` is the class of the last value that needed no encoding: mostly that of the next one."""
 
     __slots__ = ("_backend", "_plain", "_slot")
@@ -50,11 +58,13 @@ class PagedValueState(ValueState[Any]):
         self._slot = backend.use(name)
 
     def value(self) -> Any:
+        """The value of the current key, decoded anew at each call if it is mutable."""
         backend = self._backend
         stored = backend.page.slots[self._slot].get(backend.key)
         return loads(stored) if type(stored) is Encoded else stored
 
-    def update(self, value: Any) -> None:
+    def update(self, value: T | None) -> None:
+        """Replace the value of the current key; None clears it."""
         if type(value) is not self._plain:
             if value is None:
                 return self.clear()
@@ -64,13 +74,13 @@ class PagedValueState(ValueState[Any]):
         page.slots[self._slot][backend.key] = value
         page.dirty = True
 
-    def _encoded(self, value: Any) -> Any:
+    def _encoded(self, value: object) -> Any:
         if type(value) in IMMUTABLE:
             self._plain = type(value)
             return value
         return encode(value)
 
-    def keep(self, value: Any) -> None:
+    def keep(self, value: object) -> None:
         """Update with a value that is known to be immutable, or has been encoded."""
         backend = self._backend
         page = backend.page
@@ -78,26 +88,29 @@ class PagedValueState(ValueState[Any]):
         page.dirty = True
 
     def clear(self) -> None:
+        """Forget the value of the current key."""
         _drop(self._backend, self._slot)
 
 
-class PagedReducingState(ReducingState[Any]):
+class PagedReducingState(ReducingState[T]):
     """Values of a key reduced to one."""
 
-    def __init__(self, backend: StateSpace, name: str, reduce: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, backend: StateSpace, name: str, reduce: Callable[[T, T], T]) -> None:
         self._backend = backend
         self._reduce = reduce
         self._slot = backend.use(name)
 
     def get(self) -> Any:
+        """The result of the current key, or None."""
         backend = self._backend
         return decode(backend.page.slots[self._slot].get(backend.key))
 
-    def add(self, value: Any) -> None:
+    def add(self, value: T) -> None:
+        """Reduce one more value of the current key."""
         self.fold(value)
 
-    def fold(self, value: Any) -> Any:
-        """Add and answer the new result in one go."""
+    def fold(self, value: T) -> T:
+        """Add a value and return the new result."""
         key, page = self._backend.key, self._backend.page
         table = page.slots[self._slot]
         stored = table.get(key, _ABSENT)
@@ -107,9 +120,10 @@ class PagedReducingState(ReducingState[Any]):
         return result
 
     def fold_all(self, backend: KeyedBackend, values: Iterator[Any], keys: Sequence[Any]) -> list[Any]:
-        """`fold` records of many keys, which are ensured; what each came to, sharing nothing mutable with state."""
+        """`fold` records of many keys, whose pages are loaded; returns the results, which share nothing mutable with
+        state."""
         reduce, slot, are_immutable = self._reduce, self._slot, IMMUTABLE.issuperset
-        results: list[Any] = []
+        results: Records = []
         for value, key, page in zip(values, keys, backend.pages(keys), strict=False):
             backend.key, backend.page = key, page
             table = page.slots[slot]
@@ -129,31 +143,35 @@ class PagedReducingState(ReducingState[Any]):
         return results
 
     def clear(self) -> None:
+        """Forget the result of the current key."""
         _drop(self._backend, self._slot)
 
 
-class PagedAggregatingState(AggregatingState[Any, Any]):
+class PagedAggregatingState(AggregatingState[IN, OUT]):
     """Values of a key folded into an accumulator."""
 
-    def __init__(self, backend: StateSpace, name: str, function: Any) -> None:
-        self._value = PagedValueState(backend, name)
+    def __init__(self, backend: StateSpace, name: str, function: AggregateFunction) -> None:
+        self._value: PagedValueState[object] = PagedValueState(backend, name)
         self._function = function
 
     def get(self) -> Any:
+        """The result of the current key's accumulator, or None."""
         accumulator = self._value.value()
         return None if accumulator is None else self._function.get_result(accumulator)
 
-    def add(self, value: Any) -> None:
+    def add(self, value: IN) -> None:
+        """Add a value to the current key's accumulator."""
         accumulator = self._value.value()
         if accumulator is None:
             accumulator = self._function.create_accumulator()
         self._value.update(self._function.add(value, accumulator))
 
     def clear(self) -> None:
+        """Forget the accumulator of the current key."""
         self._value.clear()
 
 
-class PagedListState(ListState[Any]):
+class PagedListState(ListState[T]):
     """A list per key: a plain list in the page while short, a `SegmentList` once long."""
 
     def __init__(self, backend: StateSpace, name: str) -> None:
@@ -161,11 +179,12 @@ class PagedListState(ListState[Any]):
         self._slot = backend.use(name)
 
     @property
-    def _table(self) -> dict[Any, Any]:
-        table: dict[Any, Any] = self._backend.page.slots[self._slot]
+    def _table(self) -> Entries:
+        table: Entries = self._backend.page.slots[self._slot]
         return table
 
-    def get(self) -> Iterable[Any]:
+    def get(self) -> Iterable[T]:
+        """The items of the current key; a long list is read in pieces, as it was at the time of the call."""
         stored = self._table.get(self._backend.key)
         if stored is None:
             return []
@@ -173,20 +192,23 @@ class PagedListState(ListState[Any]):
             return list(map(decode, stored))
         return _SegmentView(self._backend, stored)
 
-    def add(self, value: Any) -> None:
+    def add(self, value: T) -> None:
+        """Append an item."""
         self._append((value,))
 
-    def add_all(self, values: Iterable[Any]) -> None:
+    def add_all(self, values: Iterable[T]) -> None:
+        """Append several items."""
         self._append(values)
 
-    def update(self, values: Iterable[Any]) -> None:
+    def update(self, values: Iterable[T]) -> None:
+        """Replace the whole list."""
         kept = list(values)
         self.clear()
         self._append(kept)
 
-    def _append(self, values: Iterable[Any]) -> None:
+    def _append(self, values: Iterable[T]) -> None:
         backend = self._backend
-        stored: Any = self._table.get(backend.key)
+        stored: Stored = self._table.get(backend.key)
         if stored is None:
             stored = self._table[backend.key] = []
         for value in values:
@@ -202,13 +224,14 @@ class PagedListState(ListState[Any]):
         backend.page.dirty = True
 
     def clear(self) -> None:
+        """Forget the list of the current key."""
         stored = _drop(self._backend, self._slot)
         if type(stored) is SegmentList:
             stored.drop(self._backend)
 
 
 class _SegmentView:
-    """A long list as it was when asked for; read in pieces, as often as wanted."""
+    """A long list as it was at the time of the call; it can be read more than once, in pieces."""
 
     def __init__(self, backend: StateSpace, stored: SegmentList) -> None:
         self._backend, self._stored = backend, stored
@@ -218,7 +241,7 @@ class _SegmentView:
         return self._stored.read(self._backend, self._keys, self._tail)
 
 
-class PagedMapState(MapState[Any, Any]):
+class PagedMapState(MapState[K, V]):
     """A map per key: a plain dict in the page while small, a `BucketMap` once large."""
 
     def __init__(self, backend: StateSpace, name: str) -> None:
@@ -226,35 +249,38 @@ class PagedMapState(MapState[Any, Any]):
         self._slot = backend.use(name)
 
     @property
-    def _table(self) -> dict[Any, Any]:
-        table: dict[Any, Any] = self._backend.page.slots[self._slot]
+    def _table(self) -> Entries:
+        table: Entries = self._backend.page.slots[self._slot]
         return table
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: K) -> Any:
+        """The value of a map key, or None."""
         found = self._find(key)
         if type(found) is Encoded:
             return loads(found)
         return None if found is _ABSENT else found
 
-    def contains(self, key: Any) -> bool:
+    def contains(self, key: K) -> bool:
+        """Whether a map key is there."""
         return self._find(key) is not _ABSENT
 
-    def _find(self, key: Any) -> Any:
+    def _find(self, key: K) -> Any:
         backend = self._backend
         stored = backend.page.slots[self._slot].get(backend.key)
         if type(stored) is dict:
             return stored.get(key, _ABSENT)
         return _ABSENT if stored is None else stored.get(backend, key, _ABSENT)
 
-    def put(self, key: Any, value: Any) -> None:
+    def put(self, key: K, value: V) -> None:
+        """Put one entry."""
         self.put_encoded(key, value if type(value) in IMMUTABLE else encode(value))
 
-    def put_encoded(self, key: Any, item: Any) -> None:
+    def put_encoded(self, key: K, item: object) -> None:
         """Put a value that has been encoded already."""
         backend = self._backend
         page = backend.page
         table = page.slots[self._slot]
-        stored: Any = table.get(backend.key)
+        stored: Stored = table.get(backend.key)
         if type(stored) is dict:
             stored[key] = item
             if len(stored) > INLINE_ENTRIES and not len(stored) & 255 and all(map(bucketable, stored)):
@@ -265,13 +291,15 @@ class PagedMapState(MapState[Any, Any]):
             stored.put(backend, key, item)
         page.dirty = True
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Put several entries."""
         for key, value in dict_value.items():
             self.put(key, value)
 
-    def remove(self, key: Any) -> None:
+    def remove(self, key: K) -> None:
+        """Remove one entry, if it is there."""
         backend = self._backend
-        stored: Any = self._table.get(backend.key)
+        stored: Stored = self._table.get(backend.key)
         if stored is None:
             return
         if type(stored) is dict:
@@ -282,25 +310,30 @@ class PagedMapState(MapState[Any, Any]):
             self.clear()
         backend.page.dirty = True
 
-    def items(self) -> Iterable[tuple[Any, Any]]:
+    def items(self) -> Iterable[tuple[K, V]]:
+        """All entries."""
         return [(k, decode(v)) for k, v in self._entries()]
 
-    def keys(self) -> Iterable[Any]:
+    def keys(self) -> Iterable[K]:
+        """All map keys."""
         return [k for k, _ in self._entries()]
 
-    def values(self) -> Iterable[Any]:
+    def values(self) -> Iterable[V]:
+        """All values."""
         return [decode(v) for _, v in self._entries()]
 
-    def _entries(self) -> Iterable[tuple[Any, Any]]:
+    def _entries(self) -> Iterable[tuple[K, V]]:
         stored = self._table.get(self._backend.key)
         if stored is None:
             return ()
         return stored.items() if type(stored) is dict else stored.items(self._backend)
 
     def is_empty(self) -> bool:
+        """Whether the current key has no entry."""
         return self._table.get(self._backend.key) is None
 
     def clear(self) -> None:
+        """Forget the map of the current key."""
         stored = _drop(self._backend, self._slot)
         if type(stored) is BucketMap:
             stored.drop(self._backend)

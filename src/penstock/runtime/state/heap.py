@@ -12,7 +12,7 @@ _SLACK = 256
 
 
 class SweptHeap(list[Any]):
-    """A list kept as a heap; before it grows to twice what counted last time, what no longer counts is dropped.
+    """A heap that drops stale entries when it has grown to twice its size after the last sweep.
 
     >>> heap = SweptHeap(lambda entries: {e for e in entries if e % 2})
     >>> for number in range(1000):
@@ -26,13 +26,14 @@ class SweptHeap(list[Any]):
         self._counting = counting
         self._limit = _SLACK
 
-    def push(self, entry: Any) -> None:
+    def push(self, entry: object) -> None:
+        """Add an entry; the heap is swept first if it has doubled since the last sweep."""
         if len(self) >= self._limit:
             self.sweep()
         heappush(self, entry)
 
     def sweep(self) -> None:
-        """Drop what no longer counts; in place, since whoever takes from the heap holds on to it."""
+        """Drop stale entries, in place, since callers keep a reference to the heap."""
         self[:] = self._counting(self)
         heapify(self)
         self._limit = 2 * len(self) + _SLACK

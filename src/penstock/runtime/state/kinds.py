@@ -18,7 +18,7 @@ Probe = tuple[int, bytes]
 
 
 def _split(table: str) -> tuple[str, str] | None:
-    """The kind and the name of the state that a table holds; None for what an operator keeps for itself.
+    """The kind and the name of the state that a table holds; None for a table that an operator keeps for itself.
 
     >>> _split("ttl-list:seen@"), _split("cep:first")
     (('list', 'seen@'), None)
@@ -33,7 +33,7 @@ def kinds_of(tables: Iterable[str]) -> dict[str, str]:
     return {found[1]: found[0] for table in tables if (found := _split(table)) is not None}
 
 
-def _belongs(key: Any, group: int, max_parallelism: int) -> bool:
+def _belongs(key: object, group: int, max_parallelism: int) -> bool:
     try:
         return stable_hash(key) % max_parallelism == group
     except KeyTypeError:
@@ -47,7 +47,7 @@ def probe_of(keys: Iterable[Any], group: int) -> Probe | None:
 
 
 class StateKinds:
-    """What the states of one operator are, by this program and by those that it goes on from."""
+    """The kinds of one operator's states, in this program and in the checkpoint or savepoint that it started from."""
 
     def __init__(self, owner: str, known: Mapping[str, str]) -> None:
         self._owner = owner
@@ -55,7 +55,7 @@ class StateKinds:
         self._clashing: dict[str, str] = {}
 
     def use(self, table: str) -> None:
-        """The program uses a table: no state of another kind may have had its name."""
+        """Called when the program uses a table: refuses it if a state of another kind has had its name."""
         found = _split(table)
         if found is None:
             return
@@ -66,7 +66,8 @@ class StateKinds:
         self._clashing.update({make(other, name): kind for other in others for make in (plain_table, timed_table)})
 
     def check(self, tables: Mapping[str, Mapping[Any, Any]]) -> None:
-        """A page is loaded, perhaps one from before kinds were noted: what it holds must be of the kinds in use."""
+        """Check a page that was loaded, perhaps one from before kinds were noted: its states must be of the kinds in
+        use."""
         for table in self._clashing.keys() & tables.keys() if self._clashing else ():
             found = _split(table)
             if tables[table] and found is not None:

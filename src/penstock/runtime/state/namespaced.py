@@ -7,18 +7,19 @@ from typing import Any
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.page import Group
 from penstock.runtime.state.store_keys import PageId, StoreKeys
+from penstock.runtime.values import Entries, Key
 
 __all__ = ["NamespaceSpace"]
 
 
-class _Absent(dict[Any, Any]):
-    """Stands for the table of a key that has none; the first value put into it makes one."""
+class _Absent(Entries):
+    """The table of a key that has none yet; the first value put into it creates the real one."""
 
-    def __init__(self, outer: dict[Any, Any], key: Any) -> None:
+    def __init__(self, outer: Entries, key: object) -> None:
         super().__init__()
         self._outer, self._key = outer, key
 
-    def __setitem__(self, namespace: Any, value: Any) -> None:
+    def __setitem__(self, namespace: object, value: object) -> None:
         self._outer[self._key] = {namespace: value}
 
 
@@ -27,17 +28,17 @@ class _NamespacePage:
 
     def __init__(self, real: KeyedBackend) -> None:
         self._real = real
-        self._last: tuple[dict[Any, Any], Any] | None = None
+        self._last: tuple[Entries, Any] | None = None
 
     @property
     def slots(self) -> _NamespacePage:
         return self
 
-    def __getitem__(self, slot: int) -> dict[Any, Any]:
+    def __getitem__(self, slot: int) -> Entries:
         real = self._real
         outer = real.page.slots[slot]
         self._last = (outer, real.key)
-        inner: dict[Any, Any] | None = outer.get(real.key)
+        inner: Entries | None = outer.get(real.key)
         return _Absent(outer, real.key) if inner is None else inner
 
     @property
@@ -62,7 +63,7 @@ class NamespaceSpace:
 
     def __init__(self, real: KeyedBackend) -> None:
         self._real = real
-        self.key: Any = None
+        self.key: Key = None
         self.page: Any = _NamespacePage(real)
         self.read_blobs = real.read_blobs
         self.write_blob = real.write_blob
@@ -72,10 +73,13 @@ class NamespaceSpace:
 
     @property
     def names(self) -> StoreKeys:
+        """Keys of the operator's blobs."""
         return self._real.names
 
     def use(self, name: str) -> int:
+        """The slot of a table that holds namespaces of keys; its name ends in `@`."""
         return self._real.use(f"{name}@")
 
-    def group_of(self, page: Any) -> Group:
+    def group_of(self, page: object) -> Group:
+        """The directory of the current key's key group."""
         return self._real.group_of(self._real.page)

@@ -11,6 +11,7 @@ from penstock.core.errors import KeylessStateError
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.state.store_keys import PageId
+from penstock.runtime.values import Entries, Key
 
 __all__ = ["NO_TIMER", "Earliest", "Group", "Page", "Timer", "page_without_key"]
 
@@ -32,9 +33,7 @@ class Page:
 
     __slots__ = ("dirty", "ident", "live", "size", "slots", "stored", "sweep_ms", "tables", "timers", "used", "weight")
 
-    def __init__(
-        self, ident: PageId, stored: bool, tables: dict[str, dict[Any, Any]], names: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, ident: PageId, stored: bool, tables: dict[str, Entries], names: Iterable[str] = ()) -> None:
         self.ident = ident
         self.tables = tables
         self.slots = [tables.setdefault(name, {}) for name in names]
@@ -65,9 +64,9 @@ class Page:
             return None
         return dumps((tables, list(event), list(processing)))
 
-    def members(self) -> set[Any]:
+    def members(self) -> set[Key]:
         """Every key that has a value or a timer."""
-        found: set[Any] = set()
+        found: set[Key] = set()
         found.update(*self.tables.values())
         found.update(timer[1] for timers in self.timers for timer in timers)
         return found
@@ -82,10 +81,10 @@ class Page:
         return timers if self.sweep_ms == NO_TIMER else (*timers, self.sweep_ms)
 
 
-class _NoTables(list[dict[Any, Any]]):
+class _NoTables(list[Entries]):
     """The tables of a page where no key is current."""
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         raise KeylessStateError(
             "keyed state was read or changed where no record is being processed, so there is no key whose state it "
             "could be. In open(), get the state from the runtime context and keep it; read and change it in the "
@@ -94,7 +93,7 @@ class _NoTables(list[dict[Any, Any]]):
 
 
 def page_without_key() -> Page:
-    """Stands for the current page before the first record, e.g. in `open`: state cannot be touched."""
+    """The current page before the first record, e.g. in `open`: it refuses every access to state."""
     page = Page((0, 0, 0), False, {})
     page.slots = _NoTables()
     return page
@@ -112,12 +111,14 @@ class Group:
 
     @staticmethod
     def decode(number: int, blob: bytes | None) -> Group:
+        """A directory from its blob; an empty one if there is none."""
         if blob is None:
             return Group(number)
         pages, next_segment = loads(blob)
         return Group(number, pages, next_segment, max((d for d, _ in pages), default=0))
 
     def encode(self) -> bytes:
+        """Its blob."""
         return dumps((self.pages, self.next_segment))
 
     @property
@@ -126,7 +127,7 @@ class Group:
         return not self.pages
 
     def leaf(self, hashed: int) -> PageId:
-        """The page that holds a hash (what is left of it once the key group is taken out)."""
+        """The page that holds a hash (the part of it that does not tell the key group)."""
         for depth in range(self.deepest, -1, -1):
             bits = hashed & ((1 << depth) - 1)
             if (depth, bits) in self.pages:
@@ -143,21 +144,25 @@ class Group:
         raise AssertionError("unreachable: the deepest level always has room")
 
     def set_page(self, depth: int, bits: int, earliest: Earliest, new: bool) -> None:
+        """Note a page and its earliest timers."""
         if new or self.pages.get((depth, bits)) != earliest:
             self.pages[depth, bits] = earliest
             self.deepest = max(self.deepest, depth)
             self.dirty = True
 
     def drop_page(self, depth: int, bits: int) -> None:
+        """Forget a page that is empty or was split."""
         if self.pages.pop((depth, bits), None) is not None:
             self.dirty = True
 
     def take_segment(self) -> int:
+        """A number for a new segment."""
         number = self.next_segment
         self.next_segment += 1
         self.dirty = True
         return number
 
     def earliest(self) -> Earliest:
+        """The earliest timers of all its pages."""
         columns = zip_longest((NO_TIMER, NO_TIMER), *self.pages.values(), fillvalue=NO_TIMER)
         return tuple(map(min, columns))

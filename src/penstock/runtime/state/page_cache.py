@@ -7,7 +7,6 @@ that grow are split; pages beyond the memory budget are written through and drop
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from penstock.runtime.keyhash import stable_hash
 from penstock.runtime.memory import give_back
@@ -17,6 +16,7 @@ from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page, page_wi
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import PageId, StoreKeys
 from penstock.runtime.state.timers import TimerQueues
+from penstock.runtime.values import Key
 
 __all__ = ["PageCache"]
 
@@ -29,7 +29,7 @@ _PART_BYTES = 4 << 20
 
 
 class PageCache:
-    """The pages of one keyed operator in one subtask; `page_of` says which page a key belongs to."""
+    """The pages of one keyed operator in one subtask; `page_of` has the page of each known key."""
 
     def __init__(
         self,
@@ -49,11 +49,11 @@ class PageCache:
         self._budget_bytes = budget_bytes
         self.kinds = kinds if kinds is not None else StateKinds("The operator", {})
         # current record
-        self.key: Any = None
+        self.key: Key = None
         self.page: Page = page_without_key()
         # loaded
-        self.page_of: dict[Any, Page] = {}
-        self._ensured: tuple[Iterable[Any], list[Page]] = (), []
+        self.page_of: dict[Key, Page] = {}
+        self._ensured: tuple[Iterable[Key], list[Page]] = (), []
         self._names: list[str] = []
         self._pages: dict[PageId, Page] = {}
         self._groups: dict[int, Group] = {}
@@ -95,7 +95,7 @@ class PageCache:
                 page.slots.append(page.tables.setdefault(name, {}))
         return self._names.index(name)
 
-    def ensure(self, keys: Iterable[Any]) -> None:
+    def ensure(self, keys: Iterable[Key]) -> None:
         """Load the pages of all `keys`; afterwards `page_of` knows them. Called before a chunk is processed."""
         self._tick += 1
         if self._tick % _WEIGH_EVERY == 0:
@@ -112,19 +112,19 @@ class PageCache:
                 self._split_large(set(keys))
                 self._evict()
 
-    def pages(self, keys: Iterable[Any]) -> Iterable[Page]:
+    def pages(self, keys: Iterable[Key]) -> Iterable[Page]:
         """The page of each of some keys that have been ensured; looked up once if they are a whole chunk's."""
         ensured, pages = self._ensured
         return pages if ensured is keys else map(self.page_of.__getitem__, keys)
 
-    def select(self, key: Any) -> None:
+    def select(self, key: object) -> None:
         """Make `key` the current one, loading its page if need be."""
         if key not in self.page_of:
             self._load_keys((key,))
         self.key = key
         self.page = self.page_of[key]
 
-    def each_key(self, groups: Iterable[int], slot: int) -> Iterator[Any]:
+    def each_key(self, groups: Iterable[int], slot: int) -> Iterator[Key]:
         """Every key of these key groups that has a value in a slot; each is made the current one."""
         for number in groups:
             self._tick += 1
@@ -140,10 +140,11 @@ class PageCache:
                 self._evict()
 
     def group_of(self, page: Page) -> Group:
+        """The directory that a page belongs to."""
         return self._groups[page.ident[0]]
 
-    def _load_keys(self, keys: Iterable[Any]) -> None:
-        places: dict[PageId, list[Any]] = {}
+    def _load_keys(self, keys: Iterable[Key]) -> None:
+        places: dict[PageId, list[Key]] = {}
         hashes = {key: stable_hash(key) for key in keys}
         self._load_groups({h % self._max_parallelism for h in hashes.values()})
         for key, hashed in hashes.items():
@@ -317,14 +318,14 @@ class PageCache:
         for page in pages:
             page.used = self._tick
 
-    def _split_large(self, wanted: set[Any]) -> None:
+    def _split_large(self, wanted: set[Key]) -> None:
         """Write large pages through, which splits them: else one that every chunk uses grows and is never dropped."""
         self._write([p for p in self._pages.values() if p.dirty and p.weight > 2 * self._page_bytes])
         self._sweep()
         self._load_keys(wanted.difference(self.page_of))
 
     def _evict(self) -> None:
-        """Write through and drop the pages used least recently, down to half the budget; never those in use."""
+        """Write and drop the pages used least recently, down to half the budget; never pages of the current chunk."""
         self.evictions += 1
         victims = []
         weight = self._weight

@@ -1,4 +1,4 @@
-"""What state handles need of whoever keeps the state."""
+"""The space in which state handles work: a protocol."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from penstock.runtime.state.page import Group
 from penstock.runtime.state.store_keys import StoreKeys
+from penstock.runtime.values import Entries
 
 __all__ = ["StateSpace"]
 
@@ -17,15 +18,34 @@ class StateSpace(Protocol):
     """
 
     @property
-    def key(self) -> Any: ...
+    def key(self) -> Any:
+        """The current key, or namespace."""
+
     @property
-    def page(self) -> Any: ...
+    def page(self) -> Any:
+        """The page whose slots hold the current key's values."""
+
     @property
-    def names(self) -> StoreKeys: ...
-    def use(self, name: str) -> int: ...
-    def group_of(self, page: Any) -> Group: ...
-    def read_blobs(self, keys: list[bytes]) -> list[bytes | None]: ...
-    def write_blob(self, key: bytes, blob: bytes | None) -> None: ...
-    def new_blob(self, key: bytes, blob: bytes) -> None: ...
-    def bucket(self, key: bytes, change: bool = False) -> dict[Any, Any]: ...
-    def drop_blob(self, key: bytes) -> None: ...
+    def names(self) -> StoreKeys:
+        """Keys of the operator's blobs."""
+
+    def use(self, name: str) -> int:
+        """The slot of a table, made if it is new."""
+
+    def group_of(self, page: Any) -> Group:
+        """The directory that numbers the segments of a page."""
+
+    def read_blobs(self, keys: list[bytes]) -> list[bytes | None]:
+        """Blobs of large collections, as last written."""
+
+    def write_blob(self, key: bytes, blob: bytes | None) -> None:
+        """Write a blob that is there, or with None remove it."""
+
+    def new_blob(self, key: bytes, blob: bytes) -> None:
+        """Write a blob that was not there before."""
+
+    def bucket(self, key: bytes, change: bool = False) -> Entries:
+        """A decoded bucket of a large map; `change` says that the caller will alter it."""
+
+    def drop_blob(self, key: bytes) -> None:
+        """Remove a blob."""

@@ -22,7 +22,7 @@ class StateStore(Protocol):
 
 
 class MemoryStore:
-    """A store in a dict; counts what is asked of it.
+    """A store in a dict, which counts reads and writes.
 
     >>> store = MemoryStore()
     >>> store.put_many([(b"a", b"1")])
@@ -37,16 +37,19 @@ class MemoryStore:
         self.bytes_written = 0
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The blobs, None where there is none."""
         self.reads += len(keys)
         return [self.blobs.get(key) for key in keys]
 
     def put_many(self, items: Iterable[tuple[bytes, bytes]]) -> None:
+        """Keep blobs."""
         for key, blob in items:
             self.writes += 1
             self.bytes_written += len(blob)
             self.blobs[key] = blob
 
     def delete_many(self, keys: Iterable[bytes]) -> None:
+        """Forget blobs."""
         for key in keys:
             self.writes += 1
             self.blobs.pop(key, None)

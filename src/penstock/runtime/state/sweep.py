@@ -10,6 +10,7 @@ from penstock.core.ttl import StateTtlConfig
 from penstock.runtime.codec import decode, dumps, encode, loads
 from penstock.runtime.state.collections import BucketMap, SegmentList, item_size
 from penstock.runtime.state.page import NO_TIMER, Page
+from penstock.runtime.values import Entries, Stored
 
 if TYPE_CHECKING:
     from penstock.runtime.state.backend import KeyedBackend
@@ -67,8 +68,8 @@ class Sweeper:
                     due = min(due, self._sweep_entry(page, table, key, life, now))
         page.sweep_ms = due
 
-    def _sweep_entry(self, page: Page, table: dict[Any, Any], key: Any, life: Lifetime, now: int) -> int:
-        """Remove what has expired under a key; the stamp of the oldest that is left says when to come again."""
+    def _sweep_entry(self, page: Page, table: Entries, key: object, life: Lifetime, now: int) -> int:
+        """Remove expired entries of a key; returns when the oldest entry that is left is to be swept."""
         dead_until = now - life.ttl_ms
         kept, stamps = _alive(self._backend, table[key], dead_until)
         if kept is None:
@@ -81,8 +82,8 @@ class Sweeper:
         return min(stamps) + life.keep_ms
 
 
-def _alive(backend: KeyedBackend, stored: Any, dead_until: int) -> tuple[Any, Iterable[int]]:
-    """What is left of something stored (itself if nothing has expired, None if all has), with stamps."""
+def _alive(backend: KeyedBackend, stored: object, dead_until: int) -> tuple[Any, Iterable[int]]:
+    """The live part of a stored value (itself if nothing has expired, None if all has), with its stamps."""
     if type(stored) is list:
         return _alive_list(stored, dead_until)
     if type(stored) is dict:
@@ -95,12 +96,12 @@ def _alive(backend: KeyedBackend, stored: Any, dead_until: int) -> tuple[Any, It
     return (stored, (stamp,)) if stamp > dead_until else (None, ())
 
 
-def _stamp(item: Any) -> int:
+def _stamp(item: object) -> int:
     stamp: int = decode(item)[0]
     return stamp
 
 
-def _alive_list(items: list[Any], dead_until: int) -> tuple[list[Any] | None, list[int]]:
+def _alive_list(items: list[Stored], dead_until: int) -> tuple[list[Stored] | None, list[int]]:
     stamps = list(map(_stamp, items))
     alive = [i for i, stamp in enumerate(stamps) if stamp > dead_until]
     if len(alive) == len(items):
@@ -108,7 +109,7 @@ def _alive_list(items: list[Any], dead_until: int) -> tuple[list[Any] | None, li
     return [items[i] for i in alive] or None, [stamps[i] for i in alive]
 
 
-def _alive_dict(entries: dict[Any, Any], dead_until: int) -> tuple[dict[Any, Any] | None, list[int]]:
+def _alive_dict(entries: Entries, dead_until: int) -> tuple[Entries | None, list[int]]:
     stamps = {key: _stamp(item) for key, item in entries.items()}
     alive = {key: stamp for key, stamp in stamps.items() if stamp > dead_until}
     if len(alive) == len(entries):
@@ -154,20 +155,20 @@ def _alive_buckets(backend: KeyedBackend, stored: BucketMap, dead_until: int) ->
 # -- a state that gains or loses its time to live -------------------------------------------------
 
 
-def stamped(backend: KeyedBackend, stored: Any, life: Lifetime) -> Any:
-    """What a state without TTL stored, with the present moment as the stamp of everything."""
+def stamped(backend: KeyedBackend, stored: object, life: Lifetime) -> Any:
+    """A stored value of a state without TTL, with the present moment as the stamp of everything."""
     now = life.now()
     if life.swept:
         backend.page.sweep_ms = min(backend.page.sweep_ms, now + life.keep_ms)
     return _changed(backend, stored, lambda item: encode((now, decode(item))))
 
 
-def unstamped(backend: KeyedBackend, stored: Any) -> Any:
-    """What a state with TTL stored, without stamps; what has expired but is still there comes back."""
+def unstamped(backend: KeyedBackend, stored: object) -> Any:
+    """A stored value of a state with TTL, without stamps; expired entries that were not swept yet come back."""
     return _changed(backend, stored, lambda item: encode(decode(item)[1]))
 
 
-def _changed(backend: KeyedBackend, stored: Any, change: Callable[[Any], Any]) -> Any:
+def _changed(backend: KeyedBackend, stored: Stored, change: Callable[[Any], Any]) -> Any:
     if type(stored) is list:
         return list(map(change, stored))
     if type(stored) is dict:

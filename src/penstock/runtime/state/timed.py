@@ -1,4 +1,4 @@
-"""Records in order of time: those of a long buffer lie in segments beside the page, but for the newest.
+"""Buffers of records in order of time; a long buffer keeps all but its newest records in segments beside the page.
 
 A buffer is a plain list, since there is one for each key and side and all are pickled with their page: its earliest
 timestamp, its `Runs` or None, and the entries in the page. None of these is before the last of the runs.
@@ -91,7 +91,7 @@ def _met(entries: list[Entry], first: int, last: int, mark: bool) -> list[Entry]
 
 
 def _insert(entries: list[Entry], entry: Entry) -> None:
-    """Behind those of the same time."""
+    """Insert an entry behind those of the same time."""
     entries.insert(bisect_left(entries, (entry[0] + 1,)), entry)
 
 
@@ -123,7 +123,7 @@ class Runs:
         self.places = places
         self.last = last
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return (Runs, (self.places, self.last))
 
     def append(self, space: StateSpace, entries: list[Entry]) -> None:

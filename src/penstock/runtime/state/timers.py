@@ -1,15 +1,15 @@
-"""Timers of a keyed operator in the order in which they are due: those of loaded pages, and pages that have some."""
+"""The timer queues of a keyed operator: timers of loaded pages, and unloaded pages that have timers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import count
-from typing import Any
 
 from penstock.runtime.state.heap import SweptHeap
 from penstock.runtime.state.page import NO_TIMER, Earliest, Page, Timer
 from penstock.runtime.state.store_keys import PageId
+from penstock.runtime.values import Key
 
 __all__ = ["EVENT", "PROCESSING", "SWEEP", "TimerQueues"]
 
@@ -55,7 +55,7 @@ class TimerQueues:
             heap.sweep()
 
 
-def _pending(domain: int, entries: Iterable[Any]) -> Iterable[Any]:
+def _pending(domain: int, entries: Iterable[Key]) -> Iterable[Key]:
     """The entries of a queue that will fire: not deleted, fired or set twice, and not of a page that left memory."""
     found = [e for e in entries if e[2].live and (e[0], e[3], e[4]) in e[2].timers[domain]]
     if len(found) <= sum(len(page.timers[domain]) for page in {e[2] for e in found}):

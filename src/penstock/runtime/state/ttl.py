@@ -10,9 +10,10 @@ TTL have tables of other names and know nothing of this.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock.core.clock import Clock
+from penstock.core.functions import AggregateFunction
 from penstock.core.state import AggregatingState, ListState, MapState, ReducingState, ValueState
 from penstock.core.ttl import StateTtlConfig
 from penstock.runtime.state.handles import PagedListState, PagedMapState, PagedValueState
@@ -20,6 +21,13 @@ from penstock.runtime.state.sweep import Lifetime, Sweeper
 
 if TYPE_CHECKING:
     from penstock.runtime.state.backend import KeyedBackend
+
+T = TypeVar("T")
+E = TypeVar("E")
+K = TypeVar("K")
+V = TypeVar("V")
+IN = TypeVar("IN")
+OUT = TypeVar("OUT")
 
 __all__ = [
     "TtlAggregatingState",
@@ -41,13 +49,13 @@ def lifetime(backend: KeyedBackend, name: str, config: StateTtlConfig, clock: Cl
 
 
 class _Expiring:
-    """What the handles share."""
+    """Base of the handles: stamps values and knows which have expired."""
 
     def __init__(self, backend: KeyedBackend, life: Lifetime) -> None:
         self._backend = backend
         self._life = life
 
-    def _stamped(self, value: Any) -> tuple[int, Any]:
+    def _stamped(self, value: E) -> tuple[int, E]:
         """A value as it is stored now; its page will be swept in time."""
         life = self._life
         now = life.now()
@@ -55,18 +63,19 @@ class _Expiring:
             self._backend.page.sweep_ms = now + life.keep_ms
         return now, value
 
-    def _dead(self, pair: tuple[int, Any]) -> bool:
+    def _dead(self, pair: tuple[int, object]) -> bool:
         return pair[0] + self._life.ttl_ms <= self._life.now()
 
 
-class TtlValueState(_Expiring, ValueState[Any]):
+class TtlValueState(_Expiring, ValueState[T]):
     """A value per key that expires."""
 
     def __init__(self, backend: KeyedBackend, name: str, life: Lifetime) -> None:
         super().__init__(backend, life)
-        self._inner = PagedValueState(backend, name)
+        self._inner: PagedValueState[tuple[int, T]] = PagedValueState(backend, name)
 
     def value(self) -> Any:
+        """The value of the current key, unless it has expired."""
         found = self._inner.value()
         if found is None:
             return None
@@ -77,77 +86,86 @@ class TtlValueState(_Expiring, ValueState[Any]):
             self._inner.update(self._stamped(found[1]))
         return found[1]
 
-    def update(self, value: Any) -> None:
+    def update(self, value: T | None) -> None:
+        """Replace the value of the current key and stamp it; None clears it."""
         if value is None:
             return self._inner.clear()
         self._inner.update(self._stamped(value))
 
-    def base(self, absent: Any) -> Any:
-        """What an addition starts from: an expired value counts only if it may still be seen."""
+    def base(self, absent: object) -> Any:
+        """The value that an addition starts from, or `absent`; an expired value counts only if it may still be seen."""
         found = self._inner.value()
         if found is None or (self._dead(found) and not self._life.lenient):
             return absent
         return found[1]
 
     def clear(self) -> None:
+        """Forget the value of the current key."""
         self._inner.clear()
 
 
 _ABSENT: Any = object()
 
 
-class TtlReducingState(ReducingState[Any]):
+class TtlReducingState(ReducingState[T]):
     """Values of a key reduced to one, which expires; every addition is a write."""
 
-    def __init__(self, backend: KeyedBackend, name: str, life: Lifetime, reduce: Callable[[Any, Any], Any]) -> None:
-        self._value = TtlValueState(backend, name, life)
+    def __init__(self, backend: KeyedBackend, name: str, life: Lifetime, reduce: Callable[[T, T], T]) -> None:
+        self._value: TtlValueState[T] = TtlValueState(backend, name, life)
         self._reduce = reduce
 
     def get(self) -> Any:
+        """The result of the current key, or None."""
         return self._value.value()
 
-    def add(self, value: Any) -> None:
+    def add(self, value: T) -> None:
+        """Reduce one more value of the current key."""
         self.fold(value)
 
-    def fold(self, value: Any) -> Any:
-        """Add and answer the new result in one go."""
+    def fold(self, value: T) -> T:
+        """Add a value and return the new result."""
         base = self._value.base(_ABSENT)
         result = value if base is _ABSENT else self._reduce(base, value)
         self._value.update(result)
         return result
 
     def clear(self) -> None:
+        """Forget the result of the current key."""
         self._value.clear()
 
 
-class TtlAggregatingState(AggregatingState[Any, Any]):
+class TtlAggregatingState(AggregatingState[IN, OUT]):
     """Values of a key folded into an accumulator, which expires; every addition is a write."""
 
-    def __init__(self, backend: KeyedBackend, name: str, life: Lifetime, function: Any) -> None:
-        self._value = TtlValueState(backend, name, life)
+    def __init__(self, backend: KeyedBackend, name: str, life: Lifetime, function: AggregateFunction) -> None:
+        self._value: TtlValueState[object] = TtlValueState(backend, name, life)
         self._function = function
 
     def get(self) -> Any:
+        """The result of the current key's accumulator, or None."""
         accumulator = self._value.value()
         return None if accumulator is None else self._function.get_result(accumulator)
 
-    def add(self, value: Any) -> None:
+    def add(self, value: IN) -> None:
+        """Add a value to the current key's accumulator."""
         base = self._value.base(_ABSENT)
         accumulator = self._function.create_accumulator() if base is _ABSENT else base
         self._value.update(self._function.add(value, accumulator))
 
     def clear(self) -> None:
+        """Forget the accumulator of the current key."""
         self._value.clear()
 
 
-class TtlListState(_Expiring, ListState[Any]):
+class TtlListState(_Expiring, ListState[T]):
     """A list per key whose elements expire one by one."""
 
     def __init__(self, backend: KeyedBackend, name: str, life: Lifetime) -> None:
         super().__init__(backend, life)
-        self._inner = PagedListState(backend, name)
+        self._inner: PagedListState[tuple[int, T]] = PagedListState(backend, name)
 
-    def get(self) -> Iterable[Any]:
+    def get(self) -> Iterable[T]:
+        """The items of the current key that have not expired."""
         pairs = self._inner.get()
         if type(pairs) is not list and not self._life.on_read:
             return _LiveView(pairs, self._life)
@@ -159,48 +177,54 @@ class TtlListState(_Expiring, ListState[Any]):
             self._inner.update(alive)
         return [value for _, value in (pairs if self._life.lenient else alive)]
 
-    def add(self, value: Any) -> None:
+    def add(self, value: T) -> None:
+        """Append an item."""
         self._inner.add(self._stamped(value))
 
-    def add_all(self, values: Iterable[Any]) -> None:
+    def add_all(self, values: Iterable[T]) -> None:
+        """Append several items."""
         self._inner.add_all(map(self._stamped, values))
 
-    def update(self, values: Iterable[Any]) -> None:
+    def update(self, values: Iterable[T]) -> None:
+        """Replace the whole list."""
         self._inner.update(map(self._stamped, values))
 
     def clear(self) -> None:
+        """Forget the list of the current key."""
         self._inner.clear()
 
 
-class _LiveView:
+class _LiveView(Generic[T]):
     """A long list without its expired elements; read in pieces, as often as wanted. Sweeps remove them."""
 
-    def __init__(self, pairs: Iterable[Any], life: Lifetime) -> None:
+    def __init__(self, pairs: Iterable[tuple[int, T]], life: Lifetime) -> None:
         self._pairs, self._life = pairs, life
         self._dead_until = life.now() - life.ttl_ms
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[T]:
         lenient, dead_until = self._life.lenient, self._dead_until
         return (value for stamp, value in self._pairs if lenient or stamp > dead_until)
 
 
-class TtlMapState(_Expiring, MapState[Any, Any]):
+class TtlMapState(_Expiring, MapState[K, V]):
     """A map per key whose entries expire one by one."""
 
     def __init__(self, backend: KeyedBackend, name: str, life: Lifetime) -> None:
         super().__init__(backend, life)
-        self._inner = PagedMapState(backend, name)
+        self._inner: PagedMapState[K, tuple[int, V]] = PagedMapState(backend, name)
 
-    def get(self, key: Any) -> Any:
+    def get(self, key: K) -> V | None:
+        """The value of a map key, or None."""
         found = self._seen(key)
         return None if found is None else found[1]
 
-    def contains(self, key: Any) -> bool:
+    def contains(self, key: K) -> bool:
+        """Whether a map key is there."""
         return self._seen(key) is not None
 
-    def _seen(self, key: Any) -> tuple[int, Any] | None:
+    def _seen(self, key: K) -> tuple[int, V] | None:
         """An entry as a read sees it, removed if expired, else prolonged if reading does that."""
-        found: tuple[int, Any] | None = self._inner.get(key)
+        found: tuple[int, V] | None = self._inner.get(key)
         if found is None:
             return None
         if self._dead(found):
@@ -210,30 +234,38 @@ class TtlMapState(_Expiring, MapState[Any, Any]):
             self._inner.put(key, self._stamped(found[1]))
         return found
 
-    def put(self, key: Any, value: Any) -> None:
+    def put(self, key: K, value: V) -> None:
+        """Put one entry."""
         self._inner.put(key, self._stamped(value))
 
-    def put_all(self, dict_value: dict[Any, Any]) -> None:
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Put several entries."""
         for key, value in dict_value.items():
             self.put(key, value)
 
-    def remove(self, key: Any) -> None:
+    def remove(self, key: K) -> None:
+        """Remove one entry, if it is there."""
         self._inner.remove(key)
 
-    def items(self) -> Iterable[tuple[Any, Any]]:
+    def items(self) -> Iterable[tuple[K, V]]:
+        """All entries; expired ones are left out."""
         seen = ((key, self._seen(key)) for key in self._inner)
         return [(key, found[1]) for key, found in seen if found is not None]
 
-    def keys(self) -> Iterable[Any]:
+    def keys(self) -> Iterable[K]:
+        """All map keys; expired ones are left out."""
         return [key for key, _ in self.items()]
 
-    def values(self) -> Iterable[Any]:
+    def values(self) -> Iterable[V]:
+        """All values; expired ones are left out."""
         return [value for _, value in self.items()]
 
     def is_empty(self) -> bool:
+        """Whether the current key has no entry."""
         if self._life.lenient:
             return self._inner.is_empty()
         return all(map(self._dead, self._inner.values()))
 
     def clear(self) -> None:
+        """Forget the map of the current key."""
         self._inner.clear()

@@ -198,7 +198,7 @@ class MultiplexedReader(DataSourceStreamReader):
         return (self._base or {}).get(vertex.uid) or split_positions(vertex, known)
 
     def _running(self) -> SourceFunctionRunners:
-        """The source functions that run by themselves in the planner; they are cancelled when Spark ends it."""
+        """The functions that run by themselves in this process; they are cancelled when Spark ends it."""
         if self._live is None:
             plan = self._options.pickled.load()
             self._live = SourceFunctionRunners(plan, self._clock, self._keeper(plan))

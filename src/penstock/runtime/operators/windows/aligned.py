@@ -1,11 +1,12 @@
 """Aligned time windows with an incremental function and their own trigger: the commonest case, without the detours.
 
-Same results and same state as `WindowOperator`; what a trigger, a merging set and a context would say is known here.
+Same results and same state as `WindowOperator`, but without calls of a trigger, a merging set and a context: their
+answers are known here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -20,9 +21,10 @@ from penstock.core.windows import TimeWindow
 from penstock.runtime.codec import IMMUTABLE, detach, encode, loads
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import describe, user_failure
-from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.windows.contents import CONTENTS
 from penstock.runtime.operators.windows.operator import WindowOperator
+from penstock.runtime.state.page import Timer
+from penstock.runtime.values import Accumulator, Entries, Key, Keys, Namespace, Records, Stored, Timestamps
 
 __all__ = ["AlignedWindowOperator", "Live", "Table", "TimeWindowOperator", "is_aligned", "is_plain"]
 
@@ -47,7 +49,7 @@ class Live:
 
     __slots__ = ("accumulator",)
 
-    def __init__(self, accumulator: Any) -> None:
+    def __init__(self, accumulator: Accumulator) -> None:
         self.accumulator = accumulator
 
 
@@ -56,21 +58,22 @@ class Table:
 
     def __init__(self, slot: int) -> None:
         self.slot = slot
-        self._live: list[tuple[dict[Any, Any], Any]] = []
+        self._live: list[tuple[Entries, Namespace]] = []
 
     @staticmethod
-    def read(stored: Any) -> Any:
-        """The accumulator of what is stored."""
+    def read(stored: Stored) -> Accumulator:
+        """The accumulator in a stored form."""
         if type(stored) is tuple:
             return stored[0]
         return stored.accumulator if type(stored) is Live else loads(stored)[0]
 
     @staticmethod
-    def copy(stored: Any) -> Any:
-        """The same, to be changed at will: what is stored stays as it is."""
+    def copy(stored: Stored) -> Accumulator:
+        """A copy of the accumulator, which the caller may change."""
         return detach(stored.accumulator) if type(stored) is Live else Table.read(stored)
 
-    def write(self, inner: dict[Any, Any], namespace: Any, accumulator: Any) -> None:
+    def write(self, inner: Entries, namespace: Namespace, accumulator: Accumulator) -> None:
+        """Keep an accumulator; one that may be mutable stays live until `settle`."""
         if type(accumulator) in IMMUTABLE:
             inner[namespace] = (accumulator,)
             return
@@ -82,7 +85,7 @@ class Table:
             self._live.append((inner, namespace))
 
     def settle(self) -> None:
-        """Encode what is live."""
+        """Encode the live accumulators."""
         for inner, namespace in self._live:
             stored = inner.get(namespace)
             if type(stored) is Live:
@@ -103,18 +106,19 @@ class TimeWindowOperator(WindowOperator):
         """Where accumulators are kept."""
         raise NotImplementedError
 
-    def _place(self, value: Any, stamp: Any, time_ms: int, outer: dict[Any, Any], key: Any) -> None:
+    def _place(self, value: object, stamp: int | None, time_ms: int, outer: Entries, key: object) -> None:
         """Take a record of the current key in; `outer` is the page's table."""
         raise NotImplementedError
 
     def _settle(self) -> None:
         """A chunk is done."""
 
-    def _window_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+    def _window_timer(self, timestamp: int, key: object, namespace: object) -> None:
         """A timer of the current key is due."""
         raise NotImplementedError
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Take records of many keys into their windows."""
         assert keys is not None, "a window operator got records without keys"
         backend, pages = self._backend, self._backend.pages(keys)
         stamps = repeat(None) if timestamps is None else timestamps
@@ -133,10 +137,10 @@ class TimeWindowOperator(WindowOperator):
         self.flush()
 
     def _clock_ms(self) -> int:
-        """What windows are late by: nothing is late in processing time."""
+        """The clock by which windows are late: in processing time nothing is late."""
         return self.current_watermark if self._event_time else -(2**63)
 
-    def _give(self, namespace: Any, accumulator: Any) -> None:
+    def _give(self, namespace: Namespace, accumulator: Accumulator) -> None:
         self.fired += 1
         result = self._finish(accumulator)
         if self._function is None:
@@ -151,7 +155,7 @@ class TimeWindowOperator(WindowOperator):
         """When a window is gone, by its last millisecond: at the latest with the last watermark."""
         return min(last + self._lateness_ms, MAX_TIMESTAMP)
 
-    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Timer]) -> None:
         timestamp = 0
         try:
             for timestamp, key, namespace in due:
@@ -172,12 +176,13 @@ class AlignedWindowOperator(TimeWindowOperator):
         self._table = Table(self._backend.use(CONTENTS))
 
     def slot(self) -> int:
+        """The table that `AccumulatorContents` uses too."""
         return self._table.slot
 
     def _settle(self) -> None:
         self._table.settle()
 
-    def _place(self, value: Any, stamp: Any, time_ms: int, outer: dict[Any, Any], key: Any) -> None:
+    def _place(self, value: object, stamp: int | None, time_ms: int, outer: Entries, key: object) -> None:
         size, lateness, clock = self._size, self._lateness_ms, self._clock_ms()
         last = time_ms - (time_ms - self._offset) % self._slide
         skipped = last > time_ms - size or time_ms + lateness <= clock
@@ -193,7 +198,7 @@ class AlignedWindowOperator(TimeWindowOperator):
         if skipped:
             self._too_late(value, stamp)
 
-    def _into_window(self, value: Any, namespace: Any, end: int, clock: int, outer: dict[Any, Any], key: Any) -> None:
+    def _into_window(self, value: object, namespace: object, end: int, clock: int, outer: Entries, key: object) -> None:
         inner = outer.get(key)
         if inner is None:
             inner = outer[key] = {}
@@ -208,14 +213,14 @@ class AlignedWindowOperator(TimeWindowOperator):
         if end <= clock:
             self._give(namespace, Table.copy(inner[namespace]))
 
-    def _register(self, namespace: Any, end: int, clock: int) -> None:
+    def _register(self, namespace: object, end: int, clock: int) -> None:
         backend, domain = self._backend, self._domain
         if end > clock:
             backend.register(domain, end, namespace)
         if self._lateness_ms:
             backend.register(domain, self._gone_ms(end), namespace)
 
-    def _window_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+    def _window_timer(self, timestamp: int, key: Key, namespace: Namespace) -> None:
         outer = self._backend.page.slots[self._table.slot]
         inner = outer.get(key, {})
         stored = inner.get(namespace)

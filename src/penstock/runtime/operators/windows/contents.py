@@ -1,4 +1,4 @@
-"""What a window keeps: one accumulator, or its records (W5)."""
+"""The contents of windows: one accumulator each, or their records (W5)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 from penstock.core.evictors import Evictor, TimestampedValue
 from penstock.core.functions import AggregateFunction, Function, ReduceFunction, RuntimeContext
+from penstock.core.windows import Window
 from penstock.runtime.state.handles import PagedListState, PagedValueState
 from penstock.runtime.state.namespaced import NamespaceSpace
+from penstock.runtime.values import Accumulator, Namespace, Record, Records
 
 __all__ = ["CONTENTS", "AccumulatorContents", "Combiner", "RecordContents"]
 
@@ -22,35 +24,39 @@ class Combiner:
 
     def __init__(self, given: Any) -> None:
         self._given = given
-        self.create: Callable[[], Any] | None = None
-        self.result: Callable[[Any], Any] | None = None
+        self.create: Callable[[], Accumulator] | None = None
+        self.result: Callable[[Accumulator], Record] | None = None
         if isinstance(given, AggregateFunction):
             self.create, self.result = given.create_accumulator, given.get_result
-            self.merge: Callable[[Any, Any], Any] = given.merge
+            self.merge: Callable[[Accumulator, Accumulator], Accumulator] = given.merge
             add = given.add
-            self.add: Callable[[Any, Any], Any] = lambda accumulator, value: add(value, accumulator)
+            self.add: Callable[[Accumulator, Record], Accumulator] = lambda accumulator, value: add(value, accumulator)
         else:
             self.add = self.merge = given.reduce if isinstance(given, ReduceFunction) else given
 
     def open(self, context: RuntimeContext) -> None:
+        """Open the function, if it can be opened."""
         if isinstance(self._given, Function):
             self._given.open(context)
 
     def close(self) -> None:
+        """Close the function, if it can be closed."""
         if isinstance(self._given, Function):
             self._given.close()
 
-    def of(self, values: Iterable[Any]) -> Any:
+    def of(self, values: Iterable[Record]) -> Accumulator:
         """All values folded, as an accumulator; None for none."""
         accumulator = None
         for index, value in enumerate(values):
             accumulator = self.first(value) if index == 0 else self.add(accumulator, value)
         return accumulator
 
-    def first(self, value: Any) -> Any:
+    def first(self, value: Record) -> Accumulator:
+        """The accumulator of a window's first value."""
         return value if self.create is None else self.add(self.create(), value)
 
-    def finish(self, accumulator: Any) -> Any:
+    def finish(self, accumulator: Accumulator) -> Record:
+        """The result of an accumulator."""
         return accumulator if self.result is None else self.result(accumulator)
 
 
@@ -59,24 +65,26 @@ class AccumulatorContents:
 
     def __init__(self, space: NamespaceSpace, combiner: Combiner) -> None:
         self._space, self._combiner = space, combiner
-        self._state = PagedValueState(space, "value:_contents")
+        self._state: PagedValueState[tuple[Accumulator]] = PagedValueState(space, "value:_contents")
 
-    def add(self, namespace: Any, value: Any, timestamp: int | None) -> None:
+    def add(self, namespace: Namespace, value: Record, timestamp: int | None) -> None:
+        """Add a value to the accumulator of a window."""
         self._space.key = namespace
         stored = self._state.value()
         combiner = self._combiner
         self._state.update((combiner.first(value) if stored is None else combiner.add(stored[0], value),))
 
-    def show(self, namespace: Any, window: Any) -> Sequence[Any] | None:
-        """What the window function is given; None if there is nothing."""
+    def show(self, namespace: object, window: Window) -> Sequence[Record] | None:
+        """The values for the window function; None if the window is empty."""
         self._space.key = namespace
         stored = self._state.value()
         return None if stored is None else (self._combiner.finish(stored[0]),)
 
-    def shown(self, namespace: Any, window: Any) -> None:
+    def shown(self, namespace: object, window: Window) -> None:
         """The function has seen it."""
 
-    def merge(self, target: Any, sources: Iterable[Any]) -> None:
+    def merge(self, target: object, sources: Iterable[Record]) -> None:
+        """Merge the accumulators of several windows into the first."""
         found = []
         for namespace in (target, *sources):
             self._space.key = namespace
@@ -91,7 +99,8 @@ class AccumulatorContents:
             self._space.key = target
             self._state.update((merged,))
 
-    def clear(self, namespace: Any) -> None:
+    def clear(self, namespace: object) -> None:
+        """Forget the contents of a window."""
         self._space.key = namespace
         self._state.clear()
 
@@ -104,15 +113,17 @@ class RecordContents:
     ) -> None:
         self._space, self._combiner = space, combiner
         self._evictor, self._context = evictor, context
-        self._state = PagedListState(space, "list:_contents")
+        self._state: PagedListState[Record] = PagedListState(space, "list:_contents")
         self._left: list[TimestampedValue] = []
         self._evicting = False
 
-    def add(self, namespace: Any, value: Any, timestamp: int | None) -> None:
+    def add(self, namespace: Namespace, value: Record, timestamp: int | None) -> None:
+        """Append a record; with an evictor also its timestamp."""
         self._space.key = namespace
         self._state.add(value if self._evictor is None else (value, timestamp))
 
-    def show(self, namespace: Any, window: Any) -> Iterable[Any] | None:
+    def show(self, namespace: object, window: Window) -> Iterable[Record] | None:
+        """The values for the window function, after the evictor's first turn; None if the window is empty."""
         self._space.key = namespace
         records = self._state.get()
         if self._evictor is None:
@@ -125,11 +136,12 @@ class RecordContents:
         values = [record.value for record in self._left]
         return values if self._combiner is None else self._combined(values)
 
-    def _combined(self, values: list[Any]) -> Sequence[Any] | None:
+    def _combined(self, values: Records) -> Sequence[Record] | None:
         assert self._combiner is not None
         return (self._combiner.finish(self._combiner.of(values)),) if values else None
 
-    def shown(self, namespace: Any, window: Any) -> None:
+    def shown(self, namespace: object, window: Window) -> None:
+        """The function has seen it: the evictor's second turn, which may remove records."""
         if self._evictor is None or not self._evicting:
             return
         self._evictor.evict_after(self._left, len(self._left), window, self._context)
@@ -137,7 +149,7 @@ class RecordContents:
         self._state.update([tuple(record) for record in self._left])
         self._left = []
 
-    def merge(self, target: Any, sources: Iterable[Any]) -> None:
+    def merge(self, target: object, sources: Iterable[Record]) -> None:
         """Records move in pieces, so that none of the windows need fit into memory (S6)."""
         for namespace in sources:
             self._space.key = namespace
@@ -147,6 +159,7 @@ class RecordContents:
             self._space.key = namespace
             self._state.clear()
 
-    def clear(self, namespace: Any) -> None:
+    def clear(self, namespace: object) -> None:
+        """Forget the contents of a window."""
         self._space.key = namespace
         self._state.clear()

@@ -1,4 +1,4 @@
-"""What triggers, assigners, evictors and window functions may ask."""
+"""The contexts of triggers, assigners, evictors and window functions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from penstock.runtime.operators.process import Emitter
 from penstock.runtime.operators.windows.merging import pack, unpack
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
 from penstock.runtime.state.namespaced import NamespaceSpace
+from penstock.runtime.values import Namespace, Record, Records
 
 __all__ = ["FunctionContext", "WindowContext"]
 
 
 class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext, Evictor.EvictorContext):
-    """The one context of triggers, assigners and evictors; `namespace` says which window it is about."""
+    """The one context of triggers, assigners and evictors; `namespace` is the current window."""
 
     def __init__(
         self, operator: Emitter, backend: KeyedBackend, keyed: RuntimeContext, windowed: LiveRuntimeContext
@@ -34,34 +35,43 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
         assert isinstance(windowed.space, NamespaceSpace)
         self._space = windowed.space
         self._handles: dict[tuple[str, str], Any] = {}
-        self.namespace: Any = None
-        self.merged: list[Any] = []
+        self.namespace: Namespace = None
+        self.merged: Records = []
 
     def get_current_processing_time(self) -> int:
+        """The clock of the task."""
         return self._clock.now_ms()
 
     def get_current_watermark(self) -> int:
+        """The operator's event time."""
         return self._operator.current_watermark
 
     def get_metric_group(self) -> Any:
+        """The metrics of the operator."""
         return self._keyed.get_metrics_group()
 
     def get_runtime_context(self) -> RuntimeContext:
+        """The context with state of the key, not of a window."""
         return self._keyed
 
     def register_processing_time_timer(self, time: int) -> None:
+        """Set a processing-time timer of the current window."""
         self._backend.register(PROCESSING, time, self.namespace)
 
     def register_event_time_timer(self, time: int) -> None:
+        """Set an event-time timer of the current window."""
         self._backend.register(EVENT, time, self.namespace)
 
     def delete_processing_time_timer(self, time: int) -> None:
+        """Delete a processing-time timer of the current window."""
         self._backend.delete(PROCESSING, time, self.namespace)
 
     def delete_event_time_timer(self, time: int) -> None:
+        """Delete an event-time timer of the current window."""
         self._backend.delete(EVENT, time, self.namespace)
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
+        """State of the current window."""
         self._space.key = self.namespace
         return self._handle(state_descriptor)
 
@@ -73,6 +83,7 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
         return handle
 
     def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
+        """Add the state of the windows that were merged to that of the current window."""
         handle, space = self._handle(state_descriptor), self._space
         if not hasattr(handle, "add"):
             raise ProgramError(
@@ -87,7 +98,7 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
             self._add(handle, value)
 
     @staticmethod
-    def _add(handle: Any, value: Any) -> None:
+    def _add(handle: Any, value: Record) -> None:
         if hasattr(handle, "add_all"):
             handle.add_all(list(value))
         elif value is not None:
@@ -100,18 +111,22 @@ class FunctionContext(ProcessWindowFunction.Context, ProcessAllWindowFunction.Co
     def __init__(self, operator: Emitter, keyed: RuntimeContext, windowed: LiveRuntimeContext, merging: bool) -> None:
         self._operator, self._keyed, self._windowed = operator, keyed, windowed
         self._merging = merging
-        self.namespace: Any = None
+        self.namespace: Namespace = None
 
     def window(self) -> Any:
+        """The window that fires."""
         return unpack(self.namespace)
 
     def current_processing_time(self) -> int:
+        """The clock of the task."""
         return self._operator.task.clock.now_ms()
 
     def current_watermark(self) -> int:
+        """The operator's event time."""
         return self._operator.current_watermark
 
     def window_state(self) -> KeyedStateStore:
+        """State of the key and the window; windows that merge have none."""
         if self._merging:
             desc = self._operator.desc
             raise ProgramError(
@@ -123,7 +138,9 @@ class FunctionContext(ProcessWindowFunction.Context, ProcessAllWindowFunction.Co
         return self._windowed
 
     def global_state(self) -> KeyedStateStore:
+        """State of the key, shared by all its windows."""
         return self._keyed
 
-    def output(self, output_tag: OutputTag, value: Any) -> None:
+    def output(self, output_tag: OutputTag, value: object) -> None:
+        """Send a value to a side output, with the window's last timestamp."""
         self._operator.output(output_tag, value, self.window().max_timestamp())

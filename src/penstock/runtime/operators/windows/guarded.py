@@ -18,10 +18,11 @@ from penstock.core.functions import AggregateFunction, Function, ReduceFunction,
 from penstock.core.job import ChainedOperator
 from penstock.core.poison import FailedWindow
 from penstock.core.specs import WindowSpec
-from penstock.core.windows import TimeWindow
+from penstock.core.windows import TimeWindow, Window
 from penstock.runtime.list_keys import shown as shown_key
 from penstock.runtime.operators.windows.operator import WindowOperator
 from penstock.runtime.poison import run_to_end
+from penstock.runtime.values import Accumulator, Entries, Namespace, Record
 
 __all__ = ["guarded", "guarded_functions"]
 
@@ -29,7 +30,7 @@ _EMPTY: Any = object()
 
 
 class _ResultError(Exception):
-    """Carries what `get_result` raised to where the window is known."""
+    """Carries the error of `get_result` to where the window is known."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
@@ -39,7 +40,7 @@ class _ResultError(Exception):
 class CarefulCombine(AggregateFunction):
     """A reduce or aggregate function whose failures are noted. Accumulators are the same as without it."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: object) -> None:
         self._function = function
         self._aggregate = function if isinstance(function, AggregateFunction) else None
         self._reduce: Any = function.reduce if isinstance(function, ReduceFunction) else function
@@ -47,21 +48,24 @@ class CarefulCombine(AggregateFunction):
         self.failure: Exception | None = None
 
     def open(self, runtime_context: RuntimeContext) -> None:
+        """Open the function, if it can be opened."""
         if isinstance(self._function, Function):
             self._function.open(runtime_context)
 
     def close(self) -> None:
+        """Close the function, if it can be closed."""
         if isinstance(self._function, Function):
             self._function.close()
 
-    def create_accumulator(self) -> Any:
+    def create_accumulator(self) -> Accumulator:
         """Called for the first record of a window, right before `add`."""
         if self._aggregate is None:
             return _EMPTY
         self._first = True
         return self._aggregate.create_accumulator()
 
-    def add(self, value: Any, accumulator: Any) -> Any:
+    def add(self, value: Record, accumulator: Accumulator) -> Accumulator:
+        """Add a value. A failure is noted and changes nothing, unless the value is the first of its window."""
         if accumulator is _EMPTY:
             return value
         first, self._first = self._first, False
@@ -74,7 +78,8 @@ class CarefulCombine(AggregateFunction):
             self.failure = self.failure or error
             return accumulator
 
-    def get_result(self, accumulator: Any) -> Any:
+    def get_result(self, accumulator: Accumulator) -> Record:
+        """The result; a failure is carried to where the window is known."""
         if self._aggregate is None:
             return accumulator
         try:
@@ -82,10 +87,12 @@ class CarefulCombine(AggregateFunction):
         except Exception as error:
             raise _ResultError(error) from error
 
-    def merge(self, acc_a: Any, acc_b: Any) -> Any:
+    def merge(self, acc_a: Accumulator, acc_b: Accumulator) -> Accumulator:
+        """Merge two accumulators; a failure fails the job."""
         return self._aggregate.merge(acc_a, acc_b) if self._aggregate is not None else self._reduce(acc_a, acc_b)
 
     def take_failure(self) -> Exception | None:
+        """The failure noted since the last call, if there was one."""
         failure, self.failure = self.failure, None
         return failure
 
@@ -100,18 +107,18 @@ def guarded_functions(desc: ChainedOperator) -> ChainedOperator:
 class WindowGuard(WindowOperator):
     """Before one of the window operators in the order of classes."""
 
-    def _element(self, value: Any, stamp: Any) -> None:
+    def _element(self, value: object, stamp: int | None) -> None:
         with self._careful(value, stamp):
             super()._element(value, stamp)
 
-    def _place(self, value: Any, stamp: Any, time_ms: int, outer: dict[Any, Any], key: Any) -> None:
+    def _place(self, value: object, stamp: int | None, time_ms: int, outer: Entries, key: object) -> None:
         with self._careful(value, stamp):
             super()._place(value, stamp, time_ms, outer, key)  # type: ignore[misc]
         if not outer.get(key, True):
             del outer[key]  # made for the record that failed
 
     @contextmanager
-    def _careful(self, value: Any, stamp: Any) -> Iterator[None]:
+    def _careful(self, value: Record, stamp: int | None) -> Iterator[None]:
         combine = self._spec.combine
         failure: Exception | None = None
         try:
@@ -124,24 +131,24 @@ class WindowGuard(WindowOperator):
         if (reason := failure or noted) is not None:
             self.put_aside(value, stamp, reason)
 
-    def _give(self, namespace: Any, accumulator: Any) -> None:
+    def _give(self, namespace: Namespace, accumulator: Accumulator) -> None:
         try:
             super()._give(namespace, accumulator)  # type: ignore[misc]
         except _ResultError as failure:
             self._failed_window(TimeWindow(*namespace), failure.error)
 
-    def _emit(self, window: Any, namespace: Any) -> None:
+    def _emit(self, window: Window, namespace: object) -> None:
         try:
             super()._emit(window, namespace)
         except _ResultError as failure:
             self._failed_window(window, failure.error)
 
-    def _call(self, window: Any, shown: Iterable[Any]) -> Iterable[Any] | None:
+    def _call(self, window: Window, shown: Iterable[Record]) -> Iterable[Record] | None:
         if self._function is None:
             return shown
         try:
             with self.holding_back() as made:
-                result: Iterable[Any] | None = run_to_end(
+                result: Iterable[Record] | None = run_to_end(
                     super()._call(window, shown), self.task.settings.object_reuse, made
                 )
                 return result
@@ -149,7 +156,7 @@ class WindowGuard(WindowOperator):
             self._failed_window(window, error)
             return None
 
-    def _failed_window(self, window: Any, error: Exception) -> None:
+    def _failed_window(self, window: Window, error: Exception) -> None:
         self.put_aside(FailedWindow(shown_key(self._backend.key), window), window.max_timestamp(), error)
 
 

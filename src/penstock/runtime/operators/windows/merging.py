@@ -6,23 +6,23 @@ Windows that merge keep the state of one of them; aligned windows never merge an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
-from penstock.core.windows import MergingWindowAssigner, TimeWindow
+from penstock.core.windows import MergingWindowAssigner, TimeWindow, Window
 from penstock.runtime.state.backend import KeyedBackend
+from penstock.runtime.values import Entries, Namespace
 
 __all__ = ["IdentitySet", "MergingSet", "pack", "unpack"]
 
-Merge = Callable[[Any, list[Any], Any, list[Any]], None]
+Merge = Callable[[Window, list[Window], Namespace, list[Namespace]], None]
 """(merged window, windows it was made of, namespace that stays, namespaces that go)."""
 
 
-def pack(window: Any) -> Any:
+def pack(window: Window) -> Namespace:
     """A window as a namespace: small, hashable, picklable."""
     return (window.start, window.end) if type(window) is TimeWindow else window
 
 
-def unpack(namespace: Any) -> Any:
+def unpack(namespace: Namespace) -> Window:
     """The window of a namespace."""
     return TimeWindow(*namespace) if type(namespace) is tuple else namespace
 
@@ -30,21 +30,23 @@ def unpack(namespace: Any) -> Any:
 class IdentitySet:
     """Windows that do not merge: each keeps its own state."""
 
-    def add(self, window: Any, merge: Merge) -> Any:
+    def add(self, window: Window, merge: Merge) -> Window:
+        """The window itself: nothing merges."""
         return window
 
-    def state_namespace(self, window: Any) -> Any:
+    def state_namespace(self, window: Window) -> Namespace:
+        """The window itself, packed."""
         return pack(window)
 
-    def retire(self, window: Any) -> None:
+    def retire(self, window: Window) -> None:
         """Nothing to forget."""
 
 
 class _Collect(MergingWindowAssigner.MergeCallback):
     def __init__(self) -> None:
-        self.merged: list[tuple[Any, list[Any]]] = []
+        self.merged: list[tuple[Window, list[Window]]] = []
 
-    def merge(self, to_be_merged: Iterable[Any], merge_result: Any) -> None:
+    def merge(self, to_be_merged: Iterable[Window], merge_result: Window) -> None:
         self.merged.append((merge_result, list(to_be_merged)))
 
 
@@ -55,11 +57,11 @@ class MergingSet:
         self._assigner, self._backend = assigner, backend
         self._slot = backend.use("_merging")
 
-    def _known(self) -> dict[Any, Any]:
-        found: dict[Any, Any] | None = self._backend.page.slots[self._slot].get(self._backend.key)
+    def _known(self) -> Entries:
+        found: Entries | None = self._backend.page.slots[self._slot].get(self._backend.key)
         return {} if found is None else found
 
-    def _save(self, known: dict[Any, Any]) -> None:
+    def _save(self, known: Entries) -> None:
         table = self._backend.page.slots[self._slot]
         if known:
             table[self._backend.key] = known
@@ -67,16 +69,17 @@ class MergingSet:
             table.pop(self._backend.key, None)
         self._backend.page.dirty = True
 
-    def state_namespace(self, window: Any) -> Any:
+    def state_namespace(self, window: Window) -> Namespace:
         """Where a window keeps its state; None for a window that is no more."""
         return self._known().get(pack(window))
 
-    def retire(self, window: Any) -> None:
+    def retire(self, window: Window) -> None:
+        """Forget a window that is no more."""
         known = self._known()
         known.pop(pack(window), None)
         self._save(known)
 
-    def add(self, window: Any, merge: Merge) -> Any:
+    def add(self, window: Window, merge: Merge) -> Window:
         """Take a window in; the one it has become. `merge` is called for windows that were there and grew together."""
         known = self._known()
         callback = _Collect()

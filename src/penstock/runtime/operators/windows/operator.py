@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -13,17 +13,18 @@ from penstock.core.specs import WindowSpec
 from penstock.core.time import MAX_TIMESTAMP
 from penstock.core.triggers import TriggerResult
 from penstock.core.window_functions import ProcessWindowFunction
-from penstock.core.windows import MergingWindowAssigner
+from penstock.core.windows import MergingWindowAssigner, Window
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, not_iterable, user_failure
 from penstock.runtime.list_keys import shown as shown_key
-from penstock.runtime.operators.base import Timestamps
 from penstock.runtime.operators.process import KeyedOperator
 from penstock.runtime.operators.windows.contents import AccumulatorContents, Combiner, RecordContents
 from penstock.runtime.operators.windows.contexts import FunctionContext, WindowContext
 from penstock.runtime.operators.windows.merging import IdentitySet, MergingSet, pack, unpack
 from penstock.runtime.state.backend import EVENT, PROCESSING
 from penstock.runtime.state.namespaced import NamespaceSpace
+from penstock.runtime.state.page import Timer
+from penstock.runtime.values import Keys, Namespace, Record, Records, Timestamps
 
 __all__ = ["COUNTERS", "WindowOperator"]
 
@@ -34,7 +35,7 @@ COUNTERS = {"fired": "numWindowsFired", "late": "numLateRecords", "dropped": "nu
 class WindowOperator(KeyedOperator):
     """Any assigner, trigger, evictor and function.
 
-    `fired`, `late` and `dropped` count since the operator was built; what a batch added goes to the metrics with it.
+    `fired`, `late` and `dropped` count since the operator was built; the metrics get the difference of each batch.
     """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:
@@ -70,24 +71,28 @@ class WindowOperator(KeyedOperator):
             self._contents = RecordContents(space, self._combiner, spec.evictor, self._context)
 
     def open(self) -> None:
+        """Open the combining function and the window function."""
         if self._combiner is not None:
             self._combiner.open(self._keyed)
         if self._function is not None:
             self._function.open(self._keyed)
 
     def close(self) -> None:
+        """Close the combining function and the window function."""
         if self._combiner is not None:
             self._combiner.close()
         if self._function is not None:
             self._function.close()
 
     def end(self) -> None:
+        """Add the counts of the batch to the metrics."""
         for name, counter in self._counters.items():
             counter.inc(getattr(self, name) - counter.get_count())
 
     # -- records ------------------------------------------------------------------------------------
 
-    def process(self, values: list[Any], timestamps: Timestamps, keys: Sequence[Any] | None) -> None:
+    def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
+        """Take records of many keys into their windows, and fire windows as the trigger says."""
         assert keys is not None, "a window operator got records without keys"
         backend, pages = self._backend, self._backend.pages(keys)
         value = None
@@ -99,7 +104,7 @@ class WindowOperator(KeyedOperator):
             raise user_failure(self.desc.name, self.desc.uid, "A window function", value, error) from error
         self.flush()
 
-    def _element(self, value: Any, stamp: Any) -> None:
+    def _element(self, value: Record, stamp: Any) -> None:
         windows = self._assigner.assign_windows(value, stamp, self._context)
         skipped = bool(windows) or self._is_overdue(stamp)
         for window in windows:
@@ -112,18 +117,18 @@ class WindowOperator(KeyedOperator):
         if skipped:
             self._too_late(value, stamp)
 
-    def _is_overdue(self, stamp: Any) -> bool:
+    def _is_overdue(self, stamp: int | None) -> bool:
         """Whether a record that belongs to no window is late for any window that could have ended with it."""
         return self._event_time and stamp is not None and stamp + self._lateness_ms <= self.current_watermark
 
-    def _into(self, window: Any, value: Any, stamp: Any) -> None:
+    def _into(self, window: Window, value: Record, stamp: Any) -> None:
         namespace = self._set.state_namespace(window)
         self._contents.add(namespace, value, stamp)
         self._context.namespace = pack(window)
         self._act(self._trigger.on_element(value, stamp, window, self._context), window, namespace)
         self._register_cleanup(window)
 
-    def _too_late(self, value: Any, stamp: Any) -> None:
+    def _too_late(self, value: object, stamp: int | None) -> None:
         """All windows of the record are past their cleanup, or it has none and the clock has passed it.
 
         It goes to the side output if there is one; it is counted either way.
@@ -134,7 +139,7 @@ class WindowOperator(KeyedOperator):
         else:
             self.output(self._spec.late_tag, value, stamp)
 
-    def _act(self, result: TriggerResult, window: Any, namespace: Any) -> None:
+    def _act(self, result: TriggerResult, window: Window, namespace: object) -> None:
         if result is TriggerResult.CONTINUE:
             return
         if result.is_fire():
@@ -142,7 +147,7 @@ class WindowOperator(KeyedOperator):
         if result.is_purge():
             self._contents.clear(namespace)
 
-    def _emit(self, window: Any, namespace: Any) -> None:
+    def _emit(self, window: Window, namespace: Namespace) -> None:
         shown = self._contents.show(namespace, window)
         if shown is not None:
             self.fired += 1
@@ -151,20 +156,20 @@ class WindowOperator(KeyedOperator):
                 self.take(self._iterable(result, window), window.max_timestamp())
         self._contents.shown(namespace, window)
 
-    def _iterable(self, result: Any, window: Any) -> Iterable[Any]:
+    def _iterable(self, result: object, window: Window) -> Iterable[Record]:
         if not hasattr(result, "__iter__"):
             raise not_iterable(self.desc.name, self.desc.uid, "A window function", window, result)
-        made: Iterable[Any] = result
+        made: Iterable[Record] = result
         return made
 
-    def _call(self, window: Any, shown: Iterable[Any]) -> Iterable[Any] | None:
+    def _call(self, window: Window, shown: Iterable[Record]) -> Iterable[Record] | None:
         function = self._function
         if function is None:
             return shown
         if isinstance(function, ProcessWindowFunction):
             self._shown.namespace = pack(window)
             return function.process(shown_key(self._backend.key), self._shown, shown)
-        result: Iterable[Any] | None = function.apply(shown_key(self._backend.key), window, shown)
+        result: Iterable[Record] | None = function.apply(shown_key(self._backend.key), window, shown)
         return result
 
     # -- time ---------------------------------------------------------------------------------------
@@ -173,7 +178,7 @@ class WindowOperator(KeyedOperator):
         """A timer is due once its millisecond is over: records that come within end − 1 still belong to the window."""
         super().processing_time(now_ms - 1)
 
-    def _fire(self, domain: TimeDomain, due: Iterator[Any]) -> None:
+    def _fire(self, domain: TimeDomain, due: Iterator[Timer]) -> None:
         timestamp = 0
         try:
             for timestamp, _, namespace in due:
@@ -182,7 +187,7 @@ class WindowOperator(KeyedOperator):
             what = f"timer {timestamp} of key {describe(self._backend.key)}"
             raise user_failure(self.desc.name, self.desc.uid, "A window function", what, error) from error
 
-    def _timer(self, domain: TimeDomain, timestamp: int, window: Any) -> None:
+    def _timer(self, domain: TimeDomain, timestamp: int, window: Window) -> None:
         namespace = self._set.state_namespace(window)
         if namespace is None:
             return
@@ -195,7 +200,7 @@ class WindowOperator(KeyedOperator):
         if (domain == TimeDomain.EVENT_TIME) == self._event_time and timestamp == self._cleanup(window):
             self._end(window, namespace)
 
-    def _end(self, window: Any, namespace: Any) -> None:
+    def _end(self, window: Window, namespace: object) -> None:
         self._contents.clear(namespace)
         self._context.namespace = pack(window)
         self._trigger.clear(window, self._context)
@@ -204,21 +209,21 @@ class WindowOperator(KeyedOperator):
             self._function.clear(self._shown)
         self._set.retire(window)
 
-    def _cleanup(self, window: Any) -> int:
+    def _cleanup(self, window: Window) -> int:
         last: int = window.max_timestamp()
         return min(last + self._lateness_ms, MAX_TIMESTAMP)
 
-    def _is_late(self, window: Any) -> bool:
+    def _is_late(self, window: Window) -> bool:
         return self._event_time and self._cleanup(window) <= self.current_watermark
 
-    def _register_cleanup(self, window: Any) -> None:
+    def _register_cleanup(self, window: Window) -> None:
         cleanup = self._cleanup(window)
         if cleanup != MAX_TIMESTAMP or self._event_time:
             self._backend.register(self._domain, cleanup, pack(window))
 
     # -- windows that grow together -------------------------------------------------------------------
 
-    def _merge(self, into: Any, members: list[Any], namespace: Any, others: list[Any]) -> None:
+    def _merge(self, into: Window, members: Records, namespace: object, others: Records) -> None:
         if self._is_late(into):
             raise ProgramError(
                 f"Operator '{self.desc.name}' (uid {self.desc.uid}): windows {members} merge into {into}, which the "

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import reduce
 from math import gcd
-from typing import Any
 
 from penstock.core.job import ChainedOperator
 from penstock.core.specs import WindowSpec
@@ -16,6 +15,7 @@ from penstock.core.window_functions import ProcessWindowFunction
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.windows.aligned import AlignedWindowOperator, Table, is_aligned
 from penstock.runtime.state.backend import EVENT
+from penstock.runtime.values import Entries
 
 __all__ = ["PaneWindowOperator", "shares_panes"]
 
@@ -47,7 +47,7 @@ class PaneWindowOperator(AlignedWindowOperator):
         self._width = gcd(self._size, self._slide)
         self._table = Table(self._backend.use("_panes@"))
 
-    def _place(self, value: Any, stamp: Any, time_ms: int, outer: dict[Any, Any], key: Any) -> None:
+    def _place(self, value: object, stamp: int | None, time_ms: int, outer: Entries, key: object) -> None:
         clock = self.current_watermark
         last = self._last_window(time_ms)
         if last + self._size - 1 + self._lateness_ms <= clock:
@@ -80,14 +80,14 @@ class PaneWindowOperator(AlignedWindowOperator):
     def _await(self, start: int) -> None:
         self._backend.register(EVENT, start + self._size - 1, (start, start + self._size))
 
-    def _fire_late(self, starts: range, clock: int, inner: dict[Any, Any]) -> None:
+    def _fire_late(self, starts: range, clock: int, inner: Entries) -> None:
         """A late record fires at once every window that has ended but is still there (W7)."""
         for start in starts:
             end = start + self._size - 1
             if end <= clock < end + self._lateness_ms:
                 self._give_panes(start, inner)
 
-    def _give_panes(self, start: int, inner: dict[Any, Any]) -> None:
+    def _give_panes(self, start: int, inner: Entries) -> None:
         # copies: functions may merge in place
         accumulators = [Table.copy(inner[pane]) for pane in self._panes(start, inner)]
         if accumulators:
@@ -97,13 +97,13 @@ class PaneWindowOperator(AlignedWindowOperator):
                 self._shown.namespace = window
                 self._function.clear(self._shown)
 
-    def _panes(self, start: int, inner: dict[Any, Any]) -> Iterator[int]:
+    def _panes(self, start: int, inner: Entries) -> Iterator[int]:
         """Panes of a window, oldest first."""
         if len(inner) * self._width < self._size:
             return iter(sorted(pane for pane in inner if start <= pane < start + self._size))
         return (pane for pane in range(start, start + self._size, self._width) if pane in inner)
 
-    def _window_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+    def _window_timer(self, timestamp: int, key: object, namespace: object) -> None:
         outer = self._backend.page.slots[self._table.slot]
         inner = outer.get(key)
         if inner is None:

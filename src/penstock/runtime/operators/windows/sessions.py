@@ -15,6 +15,7 @@ from penstock.core.window_functions import ProcessWindowFunction
 from penstock.runtime.codec import IMMUTABLE, encode, loads
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.windows.aligned import TimeWindowOperator, is_plain
+from penstock.runtime.values import Accumulator, Entries, Key, Namespace, Stored
 
 __all__ = ["SessionWindowOperator", "are_sessions"]
 
@@ -40,9 +41,10 @@ class SessionWindowOperator(TimeWindowOperator):
         self._slot = self._backend.use("_sessions@")
 
     def slot(self) -> int:
+        """A table of the sessions' own."""
         return self._slot
 
-    def _place(self, value: Any, stamp: Any, time_ms: int, outer: dict[Any, Any], key: Any) -> None:
+    def _place(self, value: object, stamp: int | None, time_ms: int, outer: Entries, key: object) -> None:
         start, end, clock = time_ms, time_ms + self._gap(value), self._clock_ms()
         sessions = outer.get(key)
         if sessions is None:
@@ -66,31 +68,31 @@ class SessionWindowOperator(TimeWindowOperator):
         elif not timed:
             self._await(start, end - 1)
 
-    def _together(self, sessions: dict[Any, Any], starts: list[int]) -> Any:
-        """Take sessions out and merge what they hold, in the order of time."""
+    def _together(self, sessions: Entries, starts: list[int]) -> Any:
+        """Remove sessions and merge their accumulators, in the order of time."""
         merged = self._read(sessions.pop(starts[0])[1])
         for start in starts[1:]:
             merged = self._merge_two(merged, self._read(sessions.pop(start)[1]))
         return merged
 
-    def _keep(self, sessions: dict[Any, Any], start: int, end: int, accumulator: Any) -> None:
+    def _keep(self, sessions: Entries, start: int, end: int, accumulator: Accumulator) -> None:
         stored = (accumulator,) if type(accumulator) in IMMUTABLE else encode((accumulator,))
         sessions[start] = (end, stored)
         self._backend.page.dirty = True
 
     @staticmethod
-    def _read(stored: Any) -> Any:
+    def _read(stored: Stored) -> Any:
         return stored[0] if type(stored) is tuple else loads(stored)[0]
 
     def _await(self, start: int, time_ms: int) -> None:
         self._backend.register(self._domain, time_ms, start)
 
     @staticmethod
-    def _forget_empty(outer: dict[Any, Any], key: Any) -> None:
+    def _forget_empty(outer: Entries, key: object) -> None:
         if not outer[key]:
             del outer[key]
 
-    def _window_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+    def _window_timer(self, timestamp: int, key: Key, namespace: Namespace) -> None:
         outer = self._backend.page.slots[self._slot]
         sessions = outer.get(key, {})
         if namespace not in sessions:

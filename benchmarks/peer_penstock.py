@@ -41,7 +41,7 @@ from benchmarks.penstock_runtime import runtime
 from benchmarks.window_runtime import windows
 from benchmarks.worker import EVENT_JOBS, serve, since_start_ms
 from penstock.common import Configuration, Types, WatermarkStrategy
-from penstock.core.source import Position, SourceClock
+from penstock.core.contracts.source import Position, SourceClock
 from penstock.datastream import (
     CommitRequest,
     Committer,

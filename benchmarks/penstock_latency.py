@@ -15,7 +15,7 @@ from benchmarks.machine import cores
 from benchmarks.model import Outcome
 from benchmarks.params import LatencyParams
 from penstock.common import Configuration, WatermarkStrategy
-from penstock.core.source import Position, SourceClock
+from penstock.core.contracts.source import Position, SourceClock
 from penstock.datastream import (
     CommitRequest,
     Committer,

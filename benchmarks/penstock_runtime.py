@@ -12,8 +12,8 @@ from benchmarks.inputs import Answer
 from benchmarks.model import RATE, Outcome
 from benchmarks.params import RuntimeParams
 from penstock.common import Configuration, Types
-from penstock.core.clock import SystemClock
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
+from penstock.core.time.clock import SystemClock
 from penstock.datastream import KeyedProcessFunction, Sink, SinkWriter, StreamExecutionEnvironment
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.launch import plan_options

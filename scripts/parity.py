@@ -308,7 +308,7 @@ def _grouped(names: list[str]) -> Iterator[str]:
 
 
 def _no_effect() -> str:
-    from penstock.core.compat import NO_EFFECT
+    from penstock.core.config.compat import NO_EFFECT
 
     rows = [f"| {_names_of(setting)} | {reason} |" for setting, reason in sorted(NO_EFFECT.items())]
     intro = "Accepted so that programs run unchanged; each warns once."
@@ -323,7 +323,7 @@ def _names_of(setting: str) -> str:
 
 def _honoured() -> str:
     """Flink's settings that mean here what they mean there, with the older names they are taken under."""
-    from penstock.core.compat import HONOURED
+    from penstock.core.config.compat import HONOURED
     from penstock.core.config.known_settings import flink_settings
 
     rows = [f"| `{n}` | {', '.join(f'`{old}`' for old in flink_settings()[n])} |" for n in sorted(HONOURED)]

@@ -8,9 +8,9 @@ from typing import Any
 from penstock.common import Duration, Time, WatermarkStrategy
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
-from penstock.graph.diagram import Arrow, Box, Diagram, Group
-from penstock.graph.marks import NOTE, STATE, WATERMARK, Mark
-from penstock.graph.svg import picture
+from penstock.drawing.diagram import Arrow, Box, Diagram, Group
+from penstock.drawing.labels import NOTE, STATE, WATERMARK, Mark
+from penstock.drawing.svg import picture
 from penstock.launch import planned
 from penstock.testing.trace import trace
 

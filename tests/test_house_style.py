@@ -75,7 +75,7 @@ def test_a_use_of_the_clock_is_reported(tmp_path: Path, room: str, text: str, na
     assert found.endswith(name)
 
 
-@pytest.mark.parametrize("name", ["core/clock.py", "spark/host.py"])
+@pytest.mark.parametrize("name", ["core/time/clock.py", "spark/host.py"])
 def test_clock_modules_and_other_rooms_may(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.parent.mkdir()

@@ -16,8 +16,8 @@ import pytest
 
 import penstock.pickled
 from penstock.common import Row, RowKind, Time, Types
-from penstock.core.poison import FailedTimer
-from penstock.core.source import MarkedBatch
+from penstock.core.contracts.source import MarkedBatch
+from penstock.core.program.poison import FailedTimer
 from penstock.datastream import CountWindow, GlobalWindow, TimeWindow
 from penstock.moved import MOVED, install
 from penstock.pickled import NAMES, resolve, stable_name

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration
-from penstock.core.dependencies import Archive, PythonDependencies
 from penstock.core.errors import ConfigurationError
+from penstock.core.program.dependencies import Archive, PythonDependencies
 from penstock.datastream import StreamExecutionEnvironment
 
 

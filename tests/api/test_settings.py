@@ -18,7 +18,7 @@ from penstock.common import (
     Types,
     WatermarkStrategy,
 )
-from penstock.core.compat import NO_EFFECT, CompatibilityWarning, forget_warnings, warn_about_settings, warn_once
+from penstock.core.config.compat import NO_EFFECT, CompatibilityWarning, forget_warnings, warn_about_settings, warn_once
 from penstock.core.config.options.job import JOB_PARAMETERS
 from penstock.core.errors import ConfigurationError, ProgramError
 from penstock.datastream import (

@@ -9,10 +9,10 @@ import pytest
 
 from penstock.api.table_sink import SparkTableSink, StagedCommitter
 from penstock.common import Types
+from penstock.core.contracts.guarantees import SinkKind
+from penstock.core.contracts.sink import CommitRequest, WriterInitContext
 from penstock.core.errors import ProgramError
-from penstock.core.guarantees import SinkKind
-from penstock.core.sink import CommitRequest, WriterInitContext
-from penstock.core.specs import SinkSpec
+from penstock.core.program.specs import SinkSpec
 
 ROW = Types.ROW_NAMED(["n"], [Types.LONG()])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.common import Configuration, WatermarkStrategy
-from penstock.connectors.file_sink import Encoder, FileSink
+from penstock.connectors.files.sink import Encoder, FileSink
 from penstock.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.state import ValueStateDescriptor

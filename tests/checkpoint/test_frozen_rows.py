@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from penstock.core.contracts.source import Position
 from penstock.core.errors import DamagedCheckpointError
-from penstock.core.source import Position
 from penstock.core.whole_files import write_whole
 from penstock.savepoint.sealed_json import sealed
 from penstock.spark.materialized_frames import _digest, _load, _unread, _writer

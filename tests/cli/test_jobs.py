@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.core.clock import SystemClock
+from penstock.core.time.clock import SystemClock
 from penstock.jobs.client import JobClient, JobStatus
 from penstock.jobs.listing import find_job, running_jobs
 from penstock.jobs.registration import _REGISTRATIONS, register

@@ -9,8 +9,8 @@ from textwrap import dedent
 
 import pytest
 
-from penstock.core.clock import ManualClock
 from penstock.core.config import Configuration
+from penstock.core.time.clock import ManualClock
 from penstock.jobs.restart import restart_strategy
 from penstock.jobs.supervisor import SETTLED_MS, Supervisor
 

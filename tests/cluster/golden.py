@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from penstock.common import Configuration, WatermarkStrategy
-from penstock.connectors.file_sink import Encoder, FileSink
-from penstock.core.time import Duration
+from penstock.connectors.files.sink import Encoder, FileSink
+from penstock.core.time.spans import Duration
 from penstock.datastream import KeyedProcessFunction, OutputTag, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from penstock.common import Encoder, Row, Types, WatermarkStrategy
-from penstock.connectors import file_writer
-from penstock.core import compat
-from penstock.core.clock import ManualClock
+from penstock.connectors.files import writer as file_writer
+from penstock.core.config import compat
 from penstock.core.errors import ProgramError, SinkError
-from penstock.core.watermark import TimestampAssigner
+from penstock.core.time.clock import ManualClock
+from penstock.core.time.watermarks import TimestampAssigner
 from penstock.datastream import SinkFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import (
     BucketAssigner,

@@ -17,13 +17,16 @@ import pytest
 from pyarrow import orc, parquet
 
 from penstock.common import Encoder, Row, Types
-from penstock.connectors import file_source, file_writer, sequences, watched_files
+from penstock.connectors import sequences
+from penstock.connectors.files import source as file_source
+from penstock.connectors.files import watched as watched_files
+from penstock.connectors.files import writer as file_writer
 from penstock.connectors.formats import avro, csv, files
 from penstock.connectors.formats.files import Extent, FileFormat
-from penstock.core import python_source
-from penstock.core.python_source import PythonSource
-from penstock.core.source import Position, Source, SourceClock
-from penstock.core.time import Duration
+from penstock.core.contracts import python_source
+from penstock.core.contracts.python_source import PythonSource
+from penstock.core.contracts.source import Position, Source, SourceClock
+from penstock.core.time.spans import Duration
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import (
     BucketAssigner,

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from pyarrow import orc, parquet
 
 from penstock.common import Configuration, Encoder, Row, Types, WatermarkStrategy
-from penstock.connectors import file_source
+from penstock.connectors.files import source as file_source
 from penstock.connectors.formats import avro, csv, files
-from penstock.core.compat import forget_warnings
+from penstock.core.config.compat import forget_warnings
+from penstock.core.contracts.source import SourceClock
 from penstock.core.errors import ProgramError, RecordError, SourceError
-from penstock.core.source import SourceClock
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
 from penstock.datastream.formats.avro import AvroBulkWriters, AvroInputFormat, AvroReaderFormat, AvroSchema

@@ -11,8 +11,8 @@ import pyarrow.parquet
 import pytest
 
 from penstock.common import Encoder, Row, Types
+from penstock.core.contracts.sink import CommitRequest, WriterInitContext
 from penstock.core.errors import RecordError, SinkError
-from penstock.core.sink import CommitRequest, WriterInitContext
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSink, OutputFileConfig
 from penstock.datastream.formats.csv import CsvBulkWriters, CsvSchema

@@ -14,17 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.common import WatermarkStrategy
-from penstock.connectors import file_source
-from penstock.connectors.file_source import (
+from penstock.connectors.files import source as file_source
+from penstock.connectors.files.source import (
     FileEnumeratorProvider,
     FileSource,
     FileSplitAssignerProvider,
     StreamFormat,
 )
 from penstock.connectors.formats import files
-from penstock.core import compat
+from penstock.core.config import compat
+from penstock.core.contracts.source import Position, SourceClock
 from penstock.core.errors import ProgramError, RecordError, SourceError
-from penstock.core.source import Position, SourceClock
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing import collect, local_job
 

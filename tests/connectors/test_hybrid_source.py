@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.common import WatermarkStrategy
-from penstock.connectors.file_source import FileSource, StreamFormat
+from penstock.connectors.files.source import FileSource, StreamFormat
 from penstock.connectors.sequences import (
     CollectionSource,
     DataGeneratorSource,
     NumberSequenceSource,
     RateLimiterStrategy,
 )
+from penstock.core.contracts.source import Source, SourceClock
 from penstock.core.errors import ProgramError
-from penstock.core.source import Source, SourceClock
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.hybrid_source import HybridSource
 from penstock.testing import LocalJob, collect, local_job

@@ -25,9 +25,9 @@ from penstock.common import Row, Types
 from penstock.connectors.sql.dialects import MySql, dialect_of
 from penstock.connectors.sql.jdbc import ExactlyOnceJdbcSink, Session
 from penstock.connectors.sql.statements import count_parameters, is_idempotent, with_marks
+from penstock.core.contracts.guarantees import Guarantee
+from penstock.core.contracts.sink import CommitRequest, WriterInitContext
 from penstock.core.errors import ProgramError, SinkError, UserFunctionError
-from penstock.core.guarantees import Guarantee
-from penstock.core.sink import CommitRequest, WriterInitContext
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from penstock.local.local_job import LocalJob

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.common import WatermarkStrategy
+from penstock.core.contracts.source import Position
 from penstock.core.errors import SourceError, UserFunctionError
-from penstock.core.source import Position
-from penstock.core.time import MIN_WATERMARK
+from penstock.core.time.spans import MIN_WATERMARK
 from penstock.datastream import (
     KeyedProcessFunction,
     ProcessFunction,

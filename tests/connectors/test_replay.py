@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from penstock.common import Duration, Time, WatermarkStrategy
 from penstock.common.errors import ProgramError
-from penstock.core.clock import ManualClock
-from penstock.core.source import Source
+from penstock.core.contracts.source import Source
+from penstock.core.time.clock import ManualClock
 from penstock.datastream import PythonSource, StreamExecutionEnvironment
 from penstock.datastream.connectors import FileSource, HybridSource, NumberSequenceSource, StreamFormat
 from penstock.datastream.connectors.base import StartingOffsets

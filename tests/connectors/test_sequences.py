@@ -12,7 +12,7 @@ from penstock.connectors.sequences import (
     NumberSequenceSource,
     RateLimiterStrategy,
 )
-from penstock.core.source import Position, Source, SourceClock
+from penstock.core.contracts.source import Position, Source, SourceClock
 
 NOW = SourceClock(0, 0)
 

@@ -20,14 +20,15 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from penstock.common import Duration, Types, WatermarkStrategy
-from penstock.connectors import file_listing, watched_files
-from penstock.connectors.file_source import BulkFormat, FileSource, StreamFormat
+from penstock.connectors.files import listing as file_listing
+from penstock.connectors.files import watched as watched_files
+from penstock.connectors.files.source import BulkFormat, FileSource, StreamFormat
 from penstock.connectors.formats import files
 from penstock.connectors.formats.files import FileFormat
-from penstock.core.clock import ManualClock
+from penstock.core.contracts.source import Position, SourceClock
+from penstock.core.contracts.starting_offsets import StartingOffsets
 from penstock.core.errors import RecordError, SourceError
-from penstock.core.source import Position, SourceClock
-from penstock.core.starting import StartingOffsets
+from penstock.core.time.clock import ManualClock
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors.hybrid_source import HybridSource
 from penstock.datastream.formats.csv import CsvReaderFormat, CsvSchema

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from penstock.common import Duration, WatermarkStrategy
-from penstock.connectors import watched_files
-from penstock.connectors.file_source import FileSource, StreamFormat
+from penstock.connectors.files import watched as watched_files
+from penstock.connectors.files.source import FileSource, StreamFormat
 from penstock.connectors.formats import files
-from penstock.core.clock import ManualClock
+from penstock.core.contracts.source import Position, SourceClock
 from penstock.core.errors import ProgramError, SourceError
-from penstock.core.source import Position, SourceClock
+from penstock.core.time.clock import ManualClock
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from penstock.testing import LocalJob, collect, local_job

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.common import Configuration, Types
 from penstock.core.errors import ConfigurationError, PenstockError, ProgramError
-from penstock.core.types import TypeInformation
+from penstock.core.types.type_info import TypeInformation
 from penstock.datastream import (
     EmbeddedRocksDBStateBackend,
     FileSystemCheckpointStorage,
@@ -96,7 +96,7 @@ def test_no_checkpoint_path_is_none() -> None:
     assert JobManagerCheckpointStorage().get_checkpoint_path() is None
 
 
-@pytest.mark.filterwarnings("ignore::penstock.core.compat.CompatibilityWarning")
+@pytest.mark.filterwarnings("ignore::penstock.core.config.compat.CompatibilityWarning")
 @pytest.mark.parametrize(
     ("given", "shown"),
     [

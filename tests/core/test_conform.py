@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from penstock.common import Configuration, Row, RowKind, Types
-from penstock.core.conform import coerce
 from penstock.core.errors import ProgramError, RecordError
-from penstock.core.types import TypeInformation
+from penstock.core.types.coercion import coerce
+from penstock.core.types.type_info import TypeInformation
 from penstock.datastream import StreamExecutionEnvironment
 
 PERSON = Types.ROW_NAMED(["name", "age"], [Types.STRING(), Types.INT()])

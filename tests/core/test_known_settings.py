@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration
-from penstock.core.compat import HONOURED, NO_EFFECT, CompatibilityWarning, forget_warnings, warn_about_settings
+from penstock.core.config.compat import HONOURED, NO_EFFECT, CompatibilityWarning, forget_warnings, warn_about_settings
 from penstock.core.config.known_settings import flink_settings, nearest_known, newest_name, with_newest_names
-from penstock.core.recovery import Recovery
+from penstock.core.config.recovery import Recovery
 from penstock.datastream import CheckpointingMode, StreamExecutionEnvironment
 from penstock.jobs.restart import FailureRate, FixedDelay, NoRestart, restart_strategy
 from penstock.launch import choose_host, plan_options

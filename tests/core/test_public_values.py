@@ -25,7 +25,7 @@ from penstock.common.constants import MAX_LONG_VALUE, MIN_LONG_VALUE
 from penstock.common.serializer import VoidNamespaceSerializer
 from penstock.common.typeinfo import BasicTypeInfo, LocalTimeTypeInfo, RowTypeInfo, SqlTimeTypeInfo, TypeInformation
 from penstock.core.errors import ConfigurationError
-from penstock.core.time import parse_duration_ms
+from penstock.core.time.spans import parse_duration_ms
 from penstock.datastream import StreamExecutionEnvironment
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from penstock.common import ConfigOption, ConfigOptions
-from penstock.core.compat import NO_EFFECT
 from penstock.core.config import Configuration
+from penstock.core.config.compat import NO_EFFECT
 from penstock.core.config.known_settings import flink_settings, nearest_known
 from penstock.core.config.option import EVERYWHERE
 from penstock.core.config.options.tuning import BATCH_MAX_RECORDS, BATCH_TARGET, STATE_PAGE

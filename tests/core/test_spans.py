@@ -7,8 +7,8 @@ import pytest
 
 from penstock.cep import Pattern
 from penstock.common import Configuration, Duration, Time, WatermarkStrategy
-from penstock.core.specs import AsyncSpec, WindowSpec
-from penstock.core.time import duration_of
+from penstock.core.program.specs import AsyncSpec, WindowSpec
+from penstock.core.time.spans import duration_of
 from penstock.datastream import AsyncDataStream, AsyncFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.file_system import FileSource, StreamFormat
 from penstock.datastream.state import StateTtlConfig

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, Duration, Row, RowKind, Time, Types, WatermarkStrategy
-from penstock.core.clock import ManualClock
+from penstock.core.contracts.source import Position
 from penstock.core.errors import ConfigurationError
-from penstock.core.source import Position
-from penstock.core.state import ListStateDescriptor, ValueStateDescriptor
+from penstock.core.state.keyed import ListStateDescriptor, ValueStateDescriptor
+from penstock.core.time.clock import ManualClock
 from penstock.jobs.restart import restart_strategy
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from penstock.cli import main
 from penstock.common import Configuration
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing import collect, local_job
 from tests.effort import some

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from penstock.cep import CEP, Pattern
 from penstock.common import Configuration, Duration, Row, RowKind, Time, Types, WatermarkStrategy
 from penstock.common.watermark_strategy import Watermark, WatermarkGenerator
-from penstock.connectors.file_sink import Encoder, FileSink
+from penstock.connectors.files.sink import Encoder, FileSink
 from penstock.datastream import (
     AggregateFunction,
     AsyncDataStream,

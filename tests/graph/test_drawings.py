@@ -25,8 +25,8 @@ from penstock.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from penstock.graph.marks import marks_of
-from penstock.graph.words import text_width
+from penstock.drawing.labels import marks_of
+from penstock.drawing.words import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 LATE, BAD = OutputTag("late"), OutputTag("bad")

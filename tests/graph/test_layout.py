@@ -5,8 +5,8 @@ from itertools import combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.graph.layout import EdgeIn, Layout, lay_out
-from penstock.graph.ordering import crossings, isotonic, order_layers
+from penstock.drawing.layout import EdgeIn, Layout, lay_out
+from penstock.drawing.ordering import crossings, isotonic, order_layers
 
 Rect = tuple[float, float, float, float]
 

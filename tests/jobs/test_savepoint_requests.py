@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from penstock.cli.command import main
-from penstock.core.clock import SystemClock
 from penstock.core.errors import SavepointError
 from penstock.core.processes import process_mark
+from penstock.core.time.clock import SystemClock
 from penstock.jobs.control_channel import REQUESTS, checkpoint_channel
 from penstock.jobs.listing import RunningJob, write_entry
 from penstock.jobs.savepoint_requests import SavepointRequest, Waits, ask_for_savepoint

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from penstock.common import Configuration, Time, WatermarkStrategy
-from penstock.core.source import Position, SourceClock
+from penstock.core.contracts.source import Position, SourceClock
 from penstock.datastream import (
     AsyncDataStream,
     AsyncFunction,

@@ -12,10 +12,17 @@ from typing import Any
 import psycopg
 
 from penstock.common import Types
-from penstock.connectors.file_sink import Encoder, FileSink
+from penstock.connectors.files.sink import Encoder, FileSink
 from penstock.connectors.sql.dialects import dialect_of
 from penstock.connectors.sql.jdbc import COMMITS, JdbcCommitter, Session
-from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter, WriterInitContext
+from penstock.core.contracts.sink import (
+    CommitRequest,
+    Committer,
+    Sink,
+    SinkWriter,
+    SupportsCommitter,
+    WriterInitContext,
+)
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
 from tests.kill.moments import Moment, pause
 

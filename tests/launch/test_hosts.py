@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from penstock.cli.command import main
 from penstock.common import Configuration, WatermarkStrategy
 from penstock.common.errors import ConfigurationError
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
 from penstock.jobs.host import Host, HostCapabilities, JobNeeds

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.common import Configuration
 from penstock.core.errors import ProgramError
-from penstock.core.partition import Forward
+from penstock.core.program.partition import Forward
 from penstock.datastream import DataStream, KeyedProcessFunction, OutputTag, ProcessFunction, StreamExecutionEnvironment
 from penstock.plan.compile import PlanOptions, compile_job, compile_job_graph
 
@@ -239,7 +239,7 @@ def test_mistakes_are_refused_before_anything_runs(build: Any, message: str) -> 
 
 def test_a_keyed_operator_needs_a_keyed_input() -> None:
     """P9: the api does not let one write it; the plan refuses it all the same."""
-    from penstock.core.specs import KeyedProcessSpec
+    from penstock.core.program.specs import KeyedProcessSpec
 
     env = environment()
     dangling(env)._add("Count", KeyedProcessSpec(KeyedNothing())).print()

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration
+from penstock.core.contracts.guarantees import Guarantee, SinkKind
+from penstock.core.contracts.sink import Committer, DeliveryGuarantee, Sink, SupportsCommitter
 from penstock.core.errors import ConfigurationError, ProgramError
-from penstock.core.guarantees import Guarantee, SinkKind
-from penstock.core.sink import Committer, DeliveryGuarantee, Sink, SupportsCommitter
 from penstock.datastream import (
     CheckpointingMode,
     DataStream,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.common import WatermarkStrategy
 from penstock.common.watermark_strategy import Watermark, WatermarkGenerator, WatermarkOutput
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
 from penstock.datastream import DataStream, StreamExecutionEnvironment
 from penstock.testing import At, ManualClock, ScriptedSource, collect, local_job
 from tests.effort import examples

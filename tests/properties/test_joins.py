@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from penstock.common import Duration, RowKind, Time, WatermarkStrategy
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
 from penstock.datastream import DataStream, OutputTag, ProcessFunction, ProcessJoinFunction, StreamExecutionEnvironment
 from penstock.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
 from penstock.runtime.state.store_keys import BlobKind, kind_of

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.runtime.state.store_keys import BlobKind, kind_of
 from penstock.testing import LocalJob, ManualClock, collect, local_job

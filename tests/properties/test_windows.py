@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from penstock.common import Duration, WatermarkStrategy
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
 from penstock.datastream import (
     AggregateFunction,
     DataStream,

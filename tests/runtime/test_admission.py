@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.common import Configuration, WatermarkStrategy
 from penstock.common.errors import ConfigurationError
-from penstock.core.source import Position, SourceClock
+from penstock.core.contracts.source import Position, SourceClock
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.datastream.connectors import HybridSource
 from penstock.datastream.connectors.datagen import DataGeneratorSource, RateLimiterStrategy

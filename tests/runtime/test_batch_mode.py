@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from penstock.common import Configuration, Duration, WatermarkStrategy
 from penstock.core.errors import ConfigurationError, ProgramError
-from penstock.core.job import RuntimeSettings
-from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.time.spans import MAX_WATERMARK, MIN_WATERMARK
 from penstock.datastream import (
     BroadcastProcessFunction,
     KeyedProcessFunction,

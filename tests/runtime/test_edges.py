@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from penstock.common import Time, Types
-from penstock.core.clock import ManualClock
-from penstock.core.job import RuntimeSettings
-from penstock.core.partition import Broadcast, Forward, Hash, Rebalance
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.program.partition import Broadcast, Forward, Hash, Rebalance
+from penstock.core.time.clock import ManualClock
 from penstock.datastream import (
     AsyncDataStream,
     AsyncFunction,

@@ -13,11 +13,11 @@ from penstock.common.watermark_strategy import (
     WatermarkGeneratorSupplier,
     WatermarkOutput,
 )
-from penstock.core import compat
+from penstock.core.config import compat
+from penstock.core.contracts.source import Position
 from penstock.core.errors import ProgramError, UserFunctionError
-from penstock.core.job import RuntimeSettings
-from penstock.core.source import Position
-from penstock.core.time import MIN_WATERMARK
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.time.spans import MIN_WATERMARK
 from penstock.datastream import KeyedProcessFunction, ProcessFunction, StreamExecutionEnvironment
 from penstock.runtime.chunk import DATA, BatchInfo, decode_payload
 from penstock.runtime.source_task import read_split

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.common import Time, WatermarkStrategy
-from penstock.core.poison import FailedTimer
+from penstock.core.program.poison import FailedTimer
 from penstock.datastream import OutputTag, ProcessJoinFunction, StreamExecutionEnvironment
 from penstock.runtime.state import timed
 from penstock.runtime.state.backend import KeyedBackend

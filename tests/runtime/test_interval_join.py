@@ -7,7 +7,7 @@ import pytest
 
 from penstock.common import Time
 from penstock.core.errors import TimestampError, UserFunctionError
-from penstock.core.time import MAX_TIMESTAMP, MIN_TIMESTAMP
+from penstock.core.time.spans import MAX_TIMESTAMP, MIN_TIMESTAMP
 from penstock.datastream import OutputTag, ProcessJoinFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.runtime.codec import loads

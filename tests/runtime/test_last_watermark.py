@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Configuration, WatermarkStrategy
-from penstock.core.time import MAX_WATERMARK
+from penstock.core.time.spans import MAX_WATERMARK
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 
 

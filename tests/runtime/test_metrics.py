@@ -25,9 +25,9 @@ from penstock.common.accumulators import (
     LongMinimum,
 )
 from penstock.common.errors import ProgramError
-from penstock.core.clock import ManualClock
-from penstock.core.job import RuntimeSettings
-from penstock.core.watermark import WatermarkStrategy
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.time.clock import ManualClock
+from penstock.core.time.watermarks import WatermarkStrategy
 from penstock.datastream import KeyedProcessFunction, MapFunction, ProcessFunction, RuntimeContext
 from penstock.datastream import StreamExecutionEnvironment as Environment
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor

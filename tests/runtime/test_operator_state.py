@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from penstock.common import Time
 from penstock.common.errors import ProgramError, UserFunctionError
-from penstock.core.clock import ManualClock
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.time.clock import ManualClock
 from penstock.datastream import (
     CheckpointedFunction,
     FilterFunction,

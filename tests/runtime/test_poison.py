@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from penstock.common import Time
 from penstock.common.errors import ConfigurationError, ProgramError, UserFunctionError
-from penstock.core.clock import ManualClock
-from penstock.core.job import RuntimeSettings
-from penstock.core.poison import POISON_TAG, poison_policy
-from penstock.core.sink import Sink, SinkWriter
-from penstock.core.watermark import WatermarkStrategy
+from penstock.core.contracts.sink import Sink, SinkWriter
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.program.poison import POISON_TAG, poison_policy
+from penstock.core.time.clock import ManualClock
+from penstock.core.time.watermarks import WatermarkStrategy
 from penstock.datastream import (
     AsyncDataStream,
     AsyncFunction,

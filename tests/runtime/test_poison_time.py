@@ -13,9 +13,9 @@ from penstock.cep import CEP, Pattern
 from penstock.common import Time, WatermarkStrategy
 from penstock.common.errors import ProgramError, UserFunctionError
 from penstock.core.cep.functions import PatternProcessFunction
-from penstock.core.clock import ManualClock
-from penstock.core.poison import FailedTimer, FailedWindow
-from penstock.core.windows import TimeWindow
+from penstock.core.program.poison import FailedTimer, FailedWindow
+from penstock.core.time.clock import ManualClock
+from penstock.core.windows.window import TimeWindow
 from penstock.datastream import (
     AggregateFunction,
     KeyedProcessFunction,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from penstock.common import Configuration, Row
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
 from penstock.datastream import KeyedProcessFunction, ProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.state import (
     AggregatingStateDescriptor,

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.connectors.file_sink import Encoder, FileSink
-from penstock.core.specs import BroadcastSpec, FunctionSinkSpec, OperatorSpec, SinkSpec, TimestampsSpec
-from penstock.core.watermark import WatermarkStrategy
+from penstock.connectors.files.sink import Encoder, FileSink
+from penstock.core.program.specs import BroadcastSpec, FunctionSinkSpec, OperatorSpec, SinkSpec, TimestampsSpec
+from penstock.core.time.watermarks import WatermarkStrategy
 from penstock.runtime.redistribute import Share, redistribute, split_items
 from penstock.runtime.valve import ValveState
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from penstock.common import RowKind, Time
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
 from penstock.datastream import JoinFunction, RuntimeContext
 from penstock.datastream.state import StateTtlConfig, ValueStateDescriptor
 from penstock.testing import JoinHarness, Snapshot

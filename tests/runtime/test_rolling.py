@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from penstock.common import Row
 from penstock.core.errors import UserFunctionError
-from penstock.core.job import RuntimeSettings
-from penstock.core.poison import PoisonPolicy
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.program.poison import PoisonPolicy
 from penstock.datastream import KeyedStream, StreamExecutionEnvironment
 from penstock.testing import collect, local_job
 

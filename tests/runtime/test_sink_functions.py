@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from penstock.common import WatermarkStrategy
-from penstock.core.clock import ManualClock
+from penstock.core.contracts.sink import Sink
 from penstock.core.errors import UserFunctionError
-from penstock.core.sink import Sink
-from penstock.core.time import MAX_WATERMARK
-from penstock.core.watermark import Watermark
+from penstock.core.time.clock import ManualClock
+from penstock.core.time.spans import MAX_WATERMARK
+from penstock.core.time.watermarks import Watermark
 from penstock.datastream import (
     MapFunction,
     RichSinkFunction,

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.common import Configuration
+from penstock.core.contracts.source import ACTIVE, IDLE, Position
 from penstock.core.errors import TimestampError, UserFunctionError
-from penstock.core.job import RuntimeSettings
-from penstock.core.source import ACTIVE, IDLE, Position
-from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
-from penstock.core.watermark import Watermark
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.time.spans import MAX_WATERMARK, MIN_WATERMARK
+from penstock.core.time.watermarks import Watermark
 from penstock.datastream import (
     ParallelSourceFunction,
     ProcessFunction,

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from penstock.common import Row
 from penstock.common.errors import ProgramError, SourceError, UserFunctionError
-from penstock.core.clock import SystemClock
-from penstock.core.job import RuntimeSettings
-from penstock.core.row import _create_row
-from penstock.core.source import Position, SourceClock
+from penstock.core.contracts.source import Position, SourceClock
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.time.clock import SystemClock
+from penstock.core.types.row import _create_row
 from penstock.datastream import (
     CheckpointedFunction,
     ParallelSourceFunction,

@@ -7,10 +7,17 @@ from typing import Any, ClassVar
 
 import pytest
 
-from penstock.core.clock import ManualClock
+from penstock.core.contracts.guarantees import SinkKind
+from penstock.core.contracts.sink import (
+    CommitRequest,
+    Committer,
+    Sink,
+    SinkWriter,
+    SupportsCommitter,
+    WriterInitContext,
+)
 from penstock.core.errors import SinkError, UserFunctionError
-from penstock.core.guarantees import SinkKind
-from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter, WriterInitContext
+from penstock.core.time.clock import ManualClock
 from penstock.datastream import (
     CheckpointCommitter,
     CheckpointListener,

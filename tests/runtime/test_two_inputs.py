@@ -262,7 +262,7 @@ class Sums(KeyedBroadcastProcessFunction):
 @pytest.mark.parametrize("pages", [12 << 10, 64])
 def test_a_broadcast_record_may_change_the_state_of_all_keys(parallelism: int, pages: int) -> None:
     """S3, O3: apply_to_keyed_state sees every key once, also those whose pages are not in memory."""
-    from penstock.core.job import RuntimeSettings
+    from penstock.core.program.job import RuntimeSettings
 
     settings = RuntimeSettings(page_bytes=pages, state_budget_bytes=4096)
     harness = BroadcastHarness(Sums(), [RULES], key, parallelism=parallelism, settings=settings)
@@ -323,7 +323,7 @@ class Alone(KeyedCoProcessFunction):
 
 def test_methods_of_a_subtask_never_run_at_the_same_time() -> None:
     """S5: not even while a generator of theirs is being consumed, nor with chunks of one record."""
-    from penstock.core.job import RuntimeSettings
+    from penstock.core.program.job import RuntimeSettings
 
     harness = TwoInputHarness(Alone(), key, key, settings=RuntimeSettings(chunk_records=1))
     for number in range(20):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
+from penstock.core.time.spans import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.chunk import ACTIVE, IDLE
 from penstock.runtime.valve import Valve
 from tests.effort import examples

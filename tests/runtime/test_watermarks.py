@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from penstock.common import Duration, WatermarkStrategy
-from penstock.core.job import RuntimeSettings
-from penstock.core.time import MIN_WATERMARK
-from penstock.core.watermark import TimestampAssigner
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.time.spans import MIN_WATERMARK
+from penstock.core.time.watermarks import TimestampAssigner
 from penstock.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from penstock.testing import collect, local_job
 

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.common import Time
 from penstock.core.errors import UserFunctionError
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
 from penstock.datastream import (
     CoGroupFunction,
     FlatJoinFunction,

@@ -9,7 +9,7 @@ import pytest
 from penstock.common import Duration, WatermarkStrategy
 from penstock.common.errors import TimestampError
 from penstock.common.watermark_strategy import Watermark, WatermarkGenerator
-from penstock.core.clock import ManualClock
+from penstock.core.time.clock import ManualClock
 from penstock.datastream import ProcessFunction, PythonSource, StreamExecutionEnvironment, Timestamped
 from penstock.testing.jobs import collect, local_job
 

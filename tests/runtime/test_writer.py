@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from penstock.core.errors import KeyTypeError, ProgramError, UserFunctionError
-from penstock.core.job import ChainedOperator, InEdge, JobPlan, OutEdge, RuntimeSettings, Vertex
-from penstock.core.partition import (
+from penstock.core.program.job import ChainedOperator, InEdge, JobPlan, OutEdge, RuntimeSettings, Vertex
+from penstock.core.program.partition import (
     Broadcast,
     Custom,
     Exchange,
@@ -18,7 +18,7 @@ from penstock.core.partition import (
     Rescale,
     Shuffle,
 )
-from penstock.core.specs import OperatorSpec
+from penstock.core.program.specs import OperatorSpec
 from penstock.runtime.chunk import ACTIVE, IDLE, WAKING_SEQ, ChunkRow, Payload, decode_payload, sort_key
 from penstock.runtime.keyhash import key_group, stable_hash, subtask_of_group
 from penstock.runtime.writer import EdgeWriter

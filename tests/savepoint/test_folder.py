@@ -9,8 +9,8 @@ import pytest
 
 from penstock.common import WatermarkStrategy
 from penstock.connectors.data_frame import DataFrameSource
+from penstock.core.contracts.source import Position
 from penstock.core.errors import SavepointError
-from penstock.core.source import Position
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.plan.compile import PlanOptions, compile_job
 from penstock.runtime.state.store_keys import uid_hash

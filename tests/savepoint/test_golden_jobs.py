@@ -13,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from penstock.common import Duration, Time, WatermarkStrategy
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
 from penstock.datastream import MapFunction, SourceFunction, StreamExecutionEnvironment
 from penstock.datastream.window import TumblingEventTimeWindows
 from penstock.runtime.codec import decode, loads

@@ -13,8 +13,8 @@ import pytest
 
 from penstock.common import Configuration
 from penstock.core.errors import SavepointError
-from penstock.core.job import JobPlan
-from penstock.core.marks import Mark
+from penstock.core.program.job import JobPlan
+from penstock.core.program.marks import Mark
 from penstock.datastream import KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.savepoint.plan_notes import notes_of

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Types
-from penstock.core.specs import FunctionSinkSpec, SinkSpec
+from penstock.core.program.specs import FunctionSinkSpec, SinkSpec
 from penstock.datastream import StreamExecutionEnvironment, TwoPhaseCommitSinkFunction
 from penstock.datastream.connectors.jdbc import JdbcConnectionOptions, JdbcSink
 from penstock.runtime.operators.sink import committables

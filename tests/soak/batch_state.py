@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.common import Configuration, WatermarkStrategy
-from penstock.core.time import MAX_TIMESTAMP
+from penstock.core.time.spans import MAX_TIMESTAMP
 from penstock.datastream import KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.state import ListStateDescriptor

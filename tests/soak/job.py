@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.common import Configuration, Time, WatermarkStrategy
-from penstock.connectors.file_sink import Encoder, FileSink
+from penstock.connectors.files.sink import Encoder, FileSink
 from penstock.datastream import (
     AggregateFunction,
     KeyedProcessFunction,

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.core.clock import ManualClock
 from penstock.core.errors import CheckpointError, PenstockError
-from penstock.core.job import JobPlan, RuntimeSettings
+from penstock.core.program.job import JobPlan, RuntimeSettings
+from penstock.core.time.clock import ManualClock
 from penstock.jobs.client import JobStatus
 from penstock.jobs.restart import FixedDelay
 from penstock.runtime.admission import Admission

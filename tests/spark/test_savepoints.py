@@ -18,9 +18,9 @@ from pyspark.sql import SparkSession
 
 from penstock.cep import CEP, Pattern
 from penstock.common import Configuration, JobStatus, Time, WatermarkStrategy
-from penstock.connectors.file_sink import Encoder, FileSink
-from penstock.core.clock import SystemClock
+from penstock.connectors.files.sink import Encoder, FileSink
 from penstock.core.errors import ForeignCheckpointError, SavepointError
+from penstock.core.time.clock import SystemClock
 from penstock.datastream import CheckpointedFunction, KeyedProcessFunction, MapFunction, StreamExecutionEnvironment
 from penstock.datastream.connectors.datagen import DataGeneratorSource
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor

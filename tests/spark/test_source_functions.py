@@ -9,7 +9,7 @@ import pytest
 
 from penstock.common import Configuration
 from penstock.core.errors import UserFunctionError
-from penstock.core.watermark import Watermark
+from penstock.core.time.watermarks import Watermark
 from penstock.datastream import (
     CheckpointedFunction,
     ProcessFunction,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.core.clock import ManualClock
+from penstock.core.time.clock import ManualClock
 from penstock.spark.streaming.multiplexed_source import MultiplexedOptions, MultiplexedReader
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from penstock.core.time import MIN_WATERMARK
+from penstock.core.time.spans import MIN_WATERMARK
 from penstock.datastream import KeyedProcessFunction, OutputTag, ProcessFunction, RuntimeContext
 from penstock.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from penstock.testing import KeyedOneInputHarness, OneInputHarness

@@ -8,8 +8,8 @@ import pytest
 
 from penstock.common import Configuration, Duration, Time, WatermarkStrategy
 from penstock.core.errors import ConfigurationError, UserFunctionError
-from penstock.core.job import RuntimeSettings
-from penstock.core.time import MIN_WATERMARK
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.time.spans import MIN_WATERMARK
 from penstock.datastream import (
     KeyedProcessFunction,
     MapFunction,

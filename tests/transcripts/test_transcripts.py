@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
 from penstock.testing.transcripts import Transcript, load_transcripts, run_local, run_on_host
 from tests.effort import some
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 
 from penstock.api.data_stream import DataStream
-from penstock.core.async_function import NO_RETRY_STRATEGY, AsyncFunction, AsyncRetryStrategy, NoRetryStrategy
 from penstock.core.errors import ProgramError
+from penstock.core.functions.asynchronous import NO_RETRY_STRATEGY, AsyncFunction, AsyncRetryStrategy, NoRetryStrategy
 from penstock.core.given import described
-from penstock.core.specs import AsyncSpec
-from penstock.core.time import Span
-from penstock.core.type_variables import R, T
-from penstock.core.types import TypeInformation
-from penstock.core.windows import span_ms
+from penstock.core.program.specs import AsyncSpec
+from penstock.core.time.spans import Span
+from penstock.core.types.type_info import TypeInformation
+from penstock.core.types.type_variables import R, T
+from penstock.core.windows.window import span_ms
 
 __all__ = ["AsyncDataStream"]
 

@@ -12,8 +12,8 @@ from penstock.api.transformation import Transformation, TransformationInput, ups
 from penstock.connectors.cache import CacheSink, CacheSource, forget
 from penstock.core.config.options.tuning import CACHE_DIR
 from penstock.core.errors import ProgramError
+from penstock.core.program.specs import OperatorSpec, SinkSpec, SourceSpec, TransformSpec
 from penstock.core.scratch import scratch_folder
-from penstock.core.specs import OperatorSpec, SinkSpec, SourceSpec, TransformSpec
 from penstock.jobs.client import JobClient, JobStatus
 
 if TYPE_CHECKING:

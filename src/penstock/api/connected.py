@@ -10,7 +10,9 @@ from penstock.api.data_stream import DataStream
 from penstock.api.keyed_stream import KeyedStream
 from penstock.api.transformation import TransformationInput
 from penstock.api.wrap import CoTransform
-from penstock.core.co_functions import (
+from penstock.core.errors import ProgramError
+from penstock.core.functions.base import Function, KeySelector
+from penstock.core.functions.connected import (
     BroadcastProcessFunction,
     CoFlatMapFunction,
     CoMapFunction,
@@ -18,13 +20,11 @@ from penstock.core.co_functions import (
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
 )
-from penstock.core.errors import ProgramError
-from penstock.core.functions import Function, KeySelector
 from penstock.core.given import described
-from penstock.core.specs import BroadcastSpec, KeyedProcessSpec, OperatorSpec, ProcessSpec
-from penstock.core.state import MapStateDescriptor
-from penstock.core.type_variables import K, R, T, V
-from penstock.core.types import TypeInformation
+from penstock.core.program.specs import BroadcastSpec, KeyedProcessSpec, OperatorSpec, ProcessSpec
+from penstock.core.state.keyed import MapStateDescriptor
+from penstock.core.types.type_info import TypeInformation
+from penstock.core.types.type_variables import K, R, T, V
 
 __all__ = ["BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams", "add_to_both", "connect"]
 

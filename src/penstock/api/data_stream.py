@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 from penstock.api.operator_settings import OperatorSettings
 from penstock.api.transformation import Transformation, TransformationInput
 from penstock.api.wrap import Projection, as_call, transform_spec
-from penstock.core.compat import warn_once
+from penstock.core.config.compat import warn_once
 from penstock.core.config.execution_config import ExecutionConfig
+from penstock.core.contracts.sink import Sink
 from penstock.core.errors import ProgramError
-from penstock.core.functions import (
+from penstock.core.functions.base import (
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -21,9 +22,10 @@ from penstock.core.functions import (
     Partitioner,
     ProcessFunction,
 )
+from penstock.core.functions.sink import SinkFunction
 from penstock.core.given import a_class_of, described, instance_of
-from penstock.core.output_tag import OutputTag
-from penstock.core.partition import (
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.program.partition import (
     Broadcast,
     Custom,
     Exchange,
@@ -34,14 +36,19 @@ from penstock.core.partition import (
     Rescale,
     Shuffle,
 )
-from penstock.core.sink import Sink
-from penstock.core.sink_function import SinkFunction
-from penstock.core.specs import CollectSpec, FunctionSinkSpec, OperatorSpec, ProcessSpec, SinkSpec, TimestampsSpec
-from penstock.core.state import MapStateDescriptor
-from penstock.core.type_variables import K, R, Win
-from penstock.core.types import TypeInformation, Types
-from penstock.core.watermark import WatermarkStrategy
-from penstock.core.windows import WindowAssigner
+from penstock.core.program.specs import (
+    CollectSpec,
+    FunctionSinkSpec,
+    OperatorSpec,
+    ProcessSpec,
+    SinkSpec,
+    TimestampsSpec,
+)
+from penstock.core.state.keyed import MapStateDescriptor
+from penstock.core.time.watermarks import WatermarkStrategy
+from penstock.core.types.type_info import TypeInformation, Types
+from penstock.core.types.type_variables import K, R, Win
+from penstock.core.windows.window import WindowAssigner
 from penstock.graph.stream_graph import ChainStrategy
 
 if TYPE_CHECKING:

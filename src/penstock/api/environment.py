@@ -13,21 +13,21 @@ from penstock.api.settings import Settings
 from penstock.api.transformation import Transformation, TransformationInput, freeze
 from penstock.api.unexecuted import programs
 from penstock.connectors.data_frame import DataFrameSource
-from penstock.connectors.file_source import FileSource, StreamFormat
+from penstock.connectors.files.source import FileSource, StreamFormat
 from penstock.connectors.formats.files import InputFormat
 from penstock.connectors.sequences import CollectionSource, NumberSequenceSource
 from penstock.connectors.socket_source import SocketTextStreamFunction
 from penstock.core.config import Configuration
 from penstock.core.config.options.job import JOB_NAME
-from penstock.core.conform import coerce
+from penstock.core.contracts.source import Source
 from penstock.core.errors import ProgramError, RecordError
+from penstock.core.functions.source import FunctionSource, SourceFunction
 from penstock.core.given import described
-from penstock.core.row import Row
-from penstock.core.source import Source
-from penstock.core.source_function import FunctionSource, SourceFunction
-from penstock.core.specs import OperatorSpec, SourceSpec
-from penstock.core.types import RowTypeInfo, TypeInformation
-from penstock.core.watermark import WatermarkStrategy
+from penstock.core.program.specs import OperatorSpec, SourceSpec
+from penstock.core.time.watermarks import WatermarkStrategy
+from penstock.core.types.coercion import coerce
+from penstock.core.types.row import Row
+from penstock.core.types.type_info import RowTypeInfo, TypeInformation
 from penstock.graph.stream_graph import StreamGraph
 from penstock.jobs.client import JobClient, JobExecutionResult
 

@@ -9,16 +9,16 @@ from typing import Any
 
 from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
-from penstock.connectors.buckets import BucketAssigner
-from penstock.connectors.file_sink import FileSink, ParquetBulkWriters
+from penstock.connectors.files.buckets import BucketAssigner
+from penstock.connectors.files.sink import FileSink, ParquetBulkWriters
 from penstock.core.config.options.tuning import TMP_DIR
-from penstock.core.conform import coerce
 from penstock.core.errors import ProgramError
-from penstock.core.functions import MapFunction
-from penstock.core.row import Row
+from penstock.core.functions.base import MapFunction
+from penstock.core.program.specs import SourceSpec
 from penstock.core.scratch import scratch_folder
-from penstock.core.specs import SourceSpec
-from penstock.core.types import TypeInformation, Types
+from penstock.core.types.coercion import coerce
+from penstock.core.types.row import Row
+from penstock.core.types.type_info import TypeInformation, Types
 
 __all__ = ["data_frame_of"]
 

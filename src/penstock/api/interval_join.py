@@ -10,15 +10,15 @@ from penstock.api.data_stream import DataStream
 from penstock.api.joined_streams import same_environment
 from penstock.api.keyed_stream import KeyedStream
 from penstock.core.errors import ProgramError
+from penstock.core.functions.join import ProcessJoinFunction
 from penstock.core.given import described
-from penstock.core.intervals import IntervalSide
-from penstock.core.join_functions import ProcessJoinFunction
-from penstock.core.output_tag import OutputTag
-from penstock.core.specs import IntervalJoinSpec
-from penstock.core.time import Span
-from penstock.core.type_variables import R, T, V
-from penstock.core.types import TypeInformation
-from penstock.core.windows import span_ms
+from penstock.core.program.intervals import IntervalSide
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.program.specs import IntervalJoinSpec
+from penstock.core.time.spans import Span
+from penstock.core.types.type_info import TypeInformation
+from penstock.core.types.type_variables import R, T, V
+from penstock.core.windows.window import span_ms
 
 __all__ = ["IntervalJoin", "IntervalJoined"]
 
@@ -88,7 +88,7 @@ class IntervalJoined(Generic[T, V]):
     >>> from penstock.common import Time
     >>> from penstock.api.environment import StreamExecutionEnvironment
     >>> from penstock.core.config import Configuration
-    >>> from penstock.core.watermark import WatermarkStrategy
+    >>> from penstock.core.time.watermarks import WatermarkStrategy
     >>> class Pair(ProcessJoinFunction):
     ...     def process_element(self, left, right, ctx): yield left, right, ctx.get_timestamp()
     >>> env = StreamExecutionEnvironment(Configuration({"penstock.host": "local"}))

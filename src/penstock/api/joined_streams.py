@@ -10,18 +10,18 @@ from penstock.api.keyed_stream import KeyedStream
 from penstock.api.windowed_stream import WindowedStream
 from penstock.api.wrap import as_call
 from penstock.core.errors import ProgramError
-from penstock.core.evictors import Evictor
-from penstock.core.functions import Function, KeySelector, RuntimeContext
+from penstock.core.functions.base import Function, KeySelector, RuntimeContext
+from penstock.core.functions.join import CoGroupFunction, FlatJoinFunction, JoinFunction, TaggedUnion
+from penstock.core.functions.window import WindowFunction
 from penstock.core.given import a_class_of, described
-from penstock.core.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction, TaggedUnion
-from penstock.core.output_tag import OutputTag
-from penstock.core.partition import Hash
-from penstock.core.time import Span
-from penstock.core.triggers import Trigger
-from penstock.core.type_variables import K, R, T, V, Win
-from penstock.core.types import TypeInformation
-from penstock.core.window_functions import WindowFunction
-from penstock.core.windows import WindowAssigner
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.program.partition import Hash
+from penstock.core.time.spans import Span
+from penstock.core.types.type_info import TypeInformation
+from penstock.core.types.type_variables import K, R, T, V, Win
+from penstock.core.windows.evictors import Evictor
+from penstock.core.windows.triggers import Trigger
+from penstock.core.windows.window import WindowAssigner
 
 __all__ = ["CoGroupedStreams", "JoinedStreams", "same_environment"]
 
@@ -181,7 +181,7 @@ class JoinedStreams(_Pair[T, V]):
 
     >>> from penstock.api.environment import StreamExecutionEnvironment
     >>> from penstock.core.config import Configuration
-    >>> from penstock.core.window_assigners import CountTumblingWindowAssigner
+    >>> from penstock.core.windows.assigners import CountTumblingWindowAssigner
     >>> env = StreamExecutionEnvironment(Configuration({"penstock.host": "local"}))
     >>> fruit, prices = env.from_collection([("apple", 3)]), env.from_collection([("apple", 0.5)])
     >>> by_name = fruit.join(prices).where(lambda f: f[0]).equal_to(lambda p: p[0])
@@ -205,7 +205,7 @@ class CoGroupedStreams(_Pair[T, V]):
 
     >>> from penstock.api.environment import StreamExecutionEnvironment
     >>> from penstock.core.config import Configuration
-    >>> from penstock.core.window_assigners import CountTumblingWindowAssigner
+    >>> from penstock.core.windows.assigners import CountTumblingWindowAssigner
     >>> env = StreamExecutionEnvironment(Configuration({"penstock.host": "local"}))
     >>> one, two = env.from_collection([1, 2]), env.from_collection([3])
     >>> grouped = one.co_group(two).where(lambda v: 0).equal_to(lambda v: 0)

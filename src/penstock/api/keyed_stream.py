@@ -9,22 +9,22 @@ from penstock.api.data_stream import DataStream
 from penstock.api.transformation import TransformationInput
 from penstock.api.wrap import Accumulate, KeyedTransform, RollingReduce, WithKey, as_call
 from penstock.core.errors import ProgramError
-from penstock.core.functions import Function, KeyedProcessFunction, ReduceFunction
+from penstock.core.functions.base import Function, KeyedProcessFunction, ReduceFunction
 from penstock.core.given import instance_of
-from penstock.core.partition import Custom, Exchange, Global, Hash
-from penstock.core.row import Row
-from penstock.core.specs import CollectSpec, KeyedProcessSpec
-from penstock.core.subscript import Subscriptable
-from penstock.core.time import Span
-from penstock.core.type_variables import K_co, R, Win
-from penstock.core.types import TypeInformation
-from penstock.core.window_assigners import (
+from penstock.core.program.partition import Custom, Exchange, Global, Hash
+from penstock.core.program.specs import CollectSpec, KeyedProcessSpec
+from penstock.core.time.spans import Span
+from penstock.core.types.row import Row
+from penstock.core.types.subscript import Subscriptable
+from penstock.core.types.type_info import TypeInformation
+from penstock.core.types.type_variables import K_co, R, Win
+from penstock.core.windows.assigners import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from penstock.core.windows import CountWindow, TimeWindow, WindowAssigner
+from penstock.core.windows.window import CountWindow, TimeWindow, WindowAssigner
 
 if TYPE_CHECKING:
     from penstock.api.collect import CloseableIterator

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 from penstock.api.transformation import Transformation
-from penstock.core.compat import warn_once
+from penstock.core.config.compat import warn_once
 from penstock.core.errors import ProgramError
-from penstock.core.output_tag import OutputTag
-from penstock.core.poison import poison_policy
-from penstock.core.slots import SlotSharingGroup
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.program.poison import poison_policy
+from penstock.core.program.slots import SlotSharingGroup
 from penstock.graph.stream_graph import ChainStrategy
 
 __all__ = ["OperatorSettings"]

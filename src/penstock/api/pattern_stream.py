@@ -18,12 +18,12 @@ from penstock.core.cep.functions import (
     TimedOutPartialMatchHandler,
 )
 from penstock.core.errors import ProgramError
-from penstock.core.functions import Emitted, Function, NullByteKeySelector, RuntimeContext
+from penstock.core.functions.base import Emitted, Function, NullByteKeySelector, RuntimeContext
 from penstock.core.given import a_class_of, described
-from penstock.core.output_tag import OutputTag
-from penstock.core.specs import PatternMatchSpec
-from penstock.core.type_variables import R, T, T_contra, V
-from penstock.core.types import TypeInformation
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.program.specs import PatternMatchSpec
+from penstock.core.types.type_info import TypeInformation
+from penstock.core.types.type_variables import R, T, T_contra, V
 
 __all__ = ["CEP", "Comparator", "PatternStream"]
 

@@ -9,15 +9,15 @@ from penstock.api.connected import ConnectedStreams
 from penstock.api.data_stream import DataStream
 from penstock.api.joined_streams import join_call, same_environment
 from penstock.api.keyed_stream import KeyedStream
-from penstock.core.co_functions import KeyedCoProcessFunction
-from penstock.core.functions import Function, RuntimeContext
-from penstock.core.join_functions import JoinFunction
-from penstock.core.row import RowKind
-from penstock.core.stamped import Stamped
-from penstock.core.state import ListState, ListStateDescriptor, StateTtlConfig
-from penstock.core.time import MAX_TIMESTAMP
-from penstock.core.type_variables import R, T, V
-from penstock.core.types import TypeInformation
+from penstock.core.functions.base import Function, RuntimeContext
+from penstock.core.functions.connected import KeyedCoProcessFunction
+from penstock.core.functions.join import JoinFunction
+from penstock.core.functions.stamped import Stamped
+from penstock.core.state.keyed import ListState, ListStateDescriptor, StateTtlConfig
+from penstock.core.time.spans import MAX_TIMESTAMP
+from penstock.core.types.row import RowKind
+from penstock.core.types.type_info import TypeInformation
+from penstock.core.types.type_variables import R, T, V
 
 __all__ = ["RegularJoin"]
 

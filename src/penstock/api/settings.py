@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from penstock.core.checkpointing import CheckpointConfig, CheckpointingMode
-from penstock.core.compat import accept, warn_once
 from penstock.core.config import ConfigOption, Configuration
+from penstock.core.config.compat import accept, warn_once
 from penstock.core.config.execution_config import ExecutionConfig
 from penstock.core.config.known_settings import with_newest_names
 from penstock.core.config.options.accepted import (
@@ -19,12 +18,13 @@ from penstock.core.config.options.accepted import (
 from penstock.core.config.options.checkpoints import CHECKPOINT_INTERVAL, SAVEPOINT_DIR
 from penstock.core.config.options.job import CHAINING, MAX_PARALLELISM, PARALLELISM, RUNTIME_MODE
 from penstock.core.config.options.workers import PYTHON_ARCHIVES, PYTHON_EXECUTABLE, PYTHON_FILES, PYTHON_REQUIREMENTS
-from penstock.core.dependencies import joined
 from penstock.core.errors import ProgramError
-from penstock.core.execution_mode import RuntimeExecutionMode
-from penstock.core.slots import SlotSharingGroup
-from penstock.core.state_backend import StateBackend
-from penstock.core.time import Span, whole_ms
+from penstock.core.program.dependencies import joined
+from penstock.core.program.execution_mode import RuntimeExecutionMode
+from penstock.core.program.slots import SlotSharingGroup
+from penstock.core.state.backends import StateBackend
+from penstock.core.state.checkpointing import CheckpointConfig, CheckpointingMode
+from penstock.core.time.spans import Span, whole_ms
 from penstock.jobs.restart_strategies import RestartStrategyConfiguration
 
 __all__ = ["Settings"]

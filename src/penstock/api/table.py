@@ -12,8 +12,8 @@ from penstock.api.frames import data_frame_of
 from penstock.api.transformation import upstream
 from penstock.connectors.data_frame import DataFrameSource
 from penstock.core.errors import ProgramError
-from penstock.core.row import Row
-from penstock.core.types import TypeInformation
+from penstock.core.types.row import Row
+from penstock.core.types.type_info import TypeInformation
 
 __all__ = ["StreamTableEnvironment", "Table", "TableResult"]
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from penstock.connectors.buckets import BucketAssigner
-from penstock.connectors.file_sink import FileSink, ParquetBulkWriters
+from penstock.connectors.files.buckets import BucketAssigner
+from penstock.connectors.files.sink import FileSink, ParquetBulkWriters
+from penstock.core.contracts.sink import (
+    CommitRequest,
+    Committer,
+    Sink,
+    SinkWriter,
+    SupportsCommitter,
+    WriterInitContext,
+)
 from penstock.core.errors import ProgramError
-from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter, WriterInitContext
-from penstock.core.types import TypeInformation
+from penstock.core.types.type_info import TypeInformation
 
 __all__ = ["SparkTableSink"]
 
@@ -21,7 +28,7 @@ class SparkTableSink(Sink, SupportsCommitter):
     appended when it is durable. A driver that dies right between appending and noting it down appends that batch
     again: at-least-once then, each record once otherwise.
 
-    >>> from penstock.core.types import Types
+    >>> from penstock.core.types.type_info import Types
     >>> SparkTableSink("people", Types.ROW_NAMED(["name"], [Types.STRING()]), "/tmp/staging").table
     'people'
     """

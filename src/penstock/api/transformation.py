@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from penstock.core.partition import Exchange
-from penstock.core.poison import PoisonPolicy
-from penstock.core.specs import OperatorSpec, SourceSpec, TimestampsSpec, TransformSpec
-from penstock.core.types import TypeInformation
+from penstock.core.program.partition import Exchange
+from penstock.core.program.poison import PoisonPolicy
+from penstock.core.program.specs import OperatorSpec, SourceSpec, TimestampsSpec, TransformSpec
+from penstock.core.types.type_info import TypeInformation
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamNode
 
 __all__ = ["Transformation", "TransformationInput", "freeze", "upstream"]

@@ -10,8 +10,7 @@ from penstock.api.data_stream import DataStream
 from penstock.api.keyed_stream import KeyedStream
 from penstock.api.wrap import as_call
 from penstock.core.errors import ProgramError
-from penstock.core.evictors import Evictor
-from penstock.core.functions import (
+from penstock.core.functions.base import (
     AggregateFunction,
     Emitted,
     Function,
@@ -19,20 +18,21 @@ from penstock.core.functions import (
     ReduceFunction,
     RuntimeContext,
 )
-from penstock.core.given import described, instance_of
-from penstock.core.output_tag import OutputTag
-from penstock.core.specs import WindowSpec
-from penstock.core.time import Span, whole_ms
-from penstock.core.triggers import Trigger
-from penstock.core.type_variables import ACC, K, R, T, V, Win
-from penstock.core.types import TypeInformation
-from penstock.core.window_functions import (
+from penstock.core.functions.window import (
     AllWindowFunction,
     ProcessAllWindowFunction,
     ProcessWindowFunction,
     WindowFunction,
 )
-from penstock.core.windows import MergingWindowAssigner, WindowAssigner
+from penstock.core.given import described, instance_of
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.program.specs import WindowSpec
+from penstock.core.time.spans import Span, whole_ms
+from penstock.core.types.type_info import TypeInformation
+from penstock.core.types.type_variables import ACC, K, R, T, V, Win
+from penstock.core.windows.evictors import Evictor
+from penstock.core.windows.triggers import Trigger
+from penstock.core.windows.window import MergingWindowAssigner, WindowAssigner
 
 if TYPE_CHECKING:
     from penstock.api.environment import StreamExecutionEnvironment

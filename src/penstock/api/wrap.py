@@ -7,8 +7,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from penstock.core.co_functions import CoFlatMapFunction, CoMapFunction, KeyedCoProcessFunction
-from penstock.core.functions import (
+from penstock.core.functions.base import (
     FilterFunction,
     FlatMapFunction,
     Function,
@@ -19,12 +18,13 @@ from penstock.core.functions import (
     ReduceFunction,
     RuntimeContext,
 )
+from penstock.core.functions.connected import CoFlatMapFunction, CoMapFunction, KeyedCoProcessFunction
+from penstock.core.functions.rolling import RollingFunction
 from penstock.core.given import a_class_of, described
-from penstock.core.rolling import RollingFunction
-from penstock.core.row import Row
-from penstock.core.specs import TransformSpec
-from penstock.core.state import ReducingStateDescriptor
-from penstock.core.time import MAX_TIMESTAMP
+from penstock.core.program.specs import TransformSpec
+from penstock.core.state.keyed import ReducingStateDescriptor
+from penstock.core.time.spans import MAX_TIMESTAMP
+from penstock.core.types.row import Row
 
 __all__ = [
     "Accumulate",

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 import click
 
 from penstock.cli.say import WRONG_USE, fail, table
-from penstock.core.compat import why_without_effect
 from penstock.core.config.base import command_line_settings, file_settings
+from penstock.core.config.compat import why_without_effect
 from penstock.core.config.known_settings import flink_settings, newest_name
 from penstock.core.config.option import EVERYWHERE, ConfigOption
 from penstock.core.config.table import ALL_OPTIONS, OWN_OPTIONS, find_option, nearest_names, older_names, source_of

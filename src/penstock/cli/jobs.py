@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from penstock.cli.say import fail, table
-from penstock.core.clock import SystemClock
 from penstock.core.errors import JobNotFoundError
+from penstock.core.time.clock import SystemClock
 from penstock.jobs.asking import ask_job, await_end
 from penstock.jobs.listing import RunningJob, find_job, running_jobs
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TextIO
 import click
 
 from penstock.cli.figures import Figures, Meter, line, summary
-from penstock.core.clock import SystemClock
+from penstock.core.time.clock import SystemClock
 
 __all__ = ["progress_of", "progress_options"]
 

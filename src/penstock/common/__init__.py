@@ -1,6 +1,6 @@
 """Public names on PyFlink's path `pyflink.common`."""
 
-from penstock.connectors.encoders import Encoder
+from penstock.connectors.files.encoders import Encoder
 from penstock.connectors.formats.avro import AvroRowDeserializationSchema, AvroRowSerializationSchema
 from penstock.connectors.formats.csv_messages import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from penstock.connectors.formats.json import JsonRowDeserializationSchema, JsonRowSerializationSchema
@@ -14,11 +14,11 @@ from penstock.core.config import Configuration
 from penstock.core.config.execution_config import ExecutionConfig
 from penstock.core.config.option import ConfigOption, ConfigOptions
 from penstock.core.constants import InputDependencyConstraint
-from penstock.core.row import Row, RowKind
-from penstock.core.serializer import TypeSerializer
-from penstock.core.time import Duration, Instant, Time
-from penstock.core.types import TypeInformation, Types
-from penstock.core.watermark import WatermarkStrategy
+from penstock.core.time.spans import Duration, Instant, Time
+from penstock.core.time.watermarks import WatermarkStrategy
+from penstock.core.types.row import Row, RowKind
+from penstock.core.types.serializer import TypeSerializer
+from penstock.core.types.type_info import TypeInformation, Types
 from penstock.jobs.client import JobClient, JobExecutionResult, JobID, JobStatus
 from penstock.jobs.futures import CompletableFuture
 from penstock.jobs.restart_strategies import RestartStrategies, RestartStrategyConfiguration

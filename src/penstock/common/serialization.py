@@ -1,6 +1,6 @@
 """Public names on PyFlink's path `pyflink.common.serialization`."""
 
-from penstock.connectors.encoders import Encoder
+from penstock.connectors.files.encoders import Encoder
 from penstock.connectors.formats.bulk import BulkWriterFactory
 from penstock.connectors.formats.schemas import (
     ByteArraySchema,

@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.common.serializer`."""
 
-from penstock.core.serializer import TypeSerializer, VoidNamespaceSerializer, void
+from penstock.core.types.serializer import TypeSerializer, VoidNamespaceSerializer, void
 
 __all__ = ["TypeSerializer", "VoidNamespaceSerializer", "void"]

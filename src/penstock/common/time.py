@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.common.time`."""
 
-from penstock.core.time import Duration, Instant, Time
+from penstock.core.time.spans import Duration, Instant, Time
 
 __all__ = ["Duration", "Instant", "Time"]

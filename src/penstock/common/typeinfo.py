@@ -1,6 +1,6 @@
 """Public names on PyFlink's path `pyflink.common.typeinfo`."""
 
-from penstock.core.types import (
+from penstock.core.types.type_info import (
     BasicArrayTypeInfo,
     BasicType,
     BasicTypeInfo,

@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.common.types`."""
 
-from penstock.core.row import Row, RowKind
+from penstock.core.types.row import Row, RowKind
 
 __all__ = ["Row", "RowKind"]

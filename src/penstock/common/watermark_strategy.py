@@ -1,6 +1,6 @@
 """Public names on PyFlink's path `pyflink.common.watermark_strategy`."""
 
-from penstock.core.watermark import (
+from penstock.core.time.watermarks import (
     TimestampAssigner,
     Watermark,
     WatermarkGenerator,

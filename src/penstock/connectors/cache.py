@@ -8,8 +8,15 @@ import shutil
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
-from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter, WriterInitContext
-from penstock.core.source import Position, ReadBatch, Source, SourceClock
+from penstock.core.contracts.sink import (
+    CommitRequest,
+    Committer,
+    Sink,
+    SinkWriter,
+    SupportsCommitter,
+    WriterInitContext,
+)
+from penstock.core.contracts.source import Position, ReadBatch, Source, SourceClock
 
 __all__ = ["CacheSink", "CacheSource"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from penstock.core.contracts.source import Position, ReadBatch, Source, SourceClock
 from penstock.core.errors import ProgramError
-from penstock.core.row import Row
-from penstock.core.source import Position, ReadBatch, Source, SourceClock
+from penstock.core.types.row import Row
 
 __all__ = ["DataFrameSource"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic
 
+from penstock.core.contracts.source import Lag, Notice, Position, ReadBatch, Source, SourceClock
 from penstock.core.errors import ProgramError
-from penstock.core.source import Lag, Notice, Position, ReadBatch, Source, SourceClock
-from penstock.core.type_variables import T, T_co
+from penstock.core.types.type_variables import T, T_co
 
 __all__ = ["HybridSource", "HybridSourceBuilder"]
 

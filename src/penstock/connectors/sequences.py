@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Self
 
-from penstock.core.source import Lag, Position, ReadBatch, Source, SourceClock
-from penstock.core.starting import StartingOffsets, refuse_start
-from penstock.core.type_variables import T_co
+from penstock.core.contracts.source import Lag, Position, ReadBatch, Source, SourceClock
+from penstock.core.contracts.starting_offsets import StartingOffsets, refuse_start
+from penstock.core.types.type_variables import T_co
 
 __all__ = ["CollectionSource", "DataGeneratorSource", "NumberSequenceSource", "RateLimiterStrategy"]
 

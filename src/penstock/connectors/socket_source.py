@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.core.errors import ProgramError
-from penstock.core.source_function import SourceContext, SourceFunction
+from penstock.core.functions.source import SourceContext, SourceFunction
 
 __all__ = ["SocketTextStreamFunction"]
 

@@ -17,34 +17,16 @@ from penstock.api.joined_streams import CoGroupedStreams, JoinedStreams
 from penstock.api.keyed_stream import KeyedStream
 from penstock.api.regular_join import RegularJoin
 from penstock.api.windowed_stream import WindowedStream
-from penstock.core.async_function import (
+from penstock.core.contracts.python_source import PythonSource, Timestamped
+from penstock.core.contracts.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
+from penstock.core.contracts.source import Source
+from penstock.core.contracts.transactions import CheckpointCommitter, GenericWriteAheadSink, TwoPhaseCommitSinkFunction
+from penstock.core.functions.asynchronous import (
     AsyncFunction,
     AsyncRetryPredicate,
     AsyncRetryStrategy,
 )
-from penstock.core.checkpoint_storage import (
-    CheckpointStorage,
-    FileSystemCheckpointStorage,
-    JobManagerCheckpointStorage,
-)
-from penstock.core.checkpointed import (
-    CheckpointedFunction,
-    CheckpointListener,
-    FunctionInitializationContext,
-    FunctionSnapshotContext,
-    OperatorStateStore,
-)
-from penstock.core.checkpointing import CheckpointConfig, CheckpointingMode, ExternalizedCheckpointRetention
-from penstock.core.co_functions import (
-    BroadcastProcessFunction,
-    CoFlatMapFunction,
-    CoMapFunction,
-    CoProcessFunction,
-    KeyedBroadcastProcessFunction,
-    KeyedCoProcessFunction,
-)
-from penstock.core.execution_mode import RuntimeExecutionMode
-from penstock.core.functions import (
+from penstock.core.functions.base import (
     AggregateFunction,
     FilterFunction,
     FlatMapFunction,
@@ -59,17 +41,29 @@ from penstock.core.functions import (
     TimeDomain,
     TimerService,
 )
-from penstock.core.join_functions import (
+from penstock.core.functions.checkpointed import (
+    CheckpointedFunction,
+    CheckpointListener,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
+)
+from penstock.core.functions.connected import (
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+)
+from penstock.core.functions.join import (
     CoGroupFunction,
     FlatJoinFunction,
     JoinFunction,
     ProcessJoinFunction,
     TaggedUnion,
 )
-from penstock.core.output_tag import OutputTag
-from penstock.core.poison import FailedTimer, FailedWindow
-from penstock.core.python_source import PythonSource, Timestamped
-from penstock.core.rich import (
+from penstock.core.functions.rich import (
     RichAggregateFunction,
     RichAllWindowFunction,
     RichAsyncFunction,
@@ -85,18 +79,20 @@ from penstock.core.rich import (
     RichReduceFunction,
     RichWindowFunction,
 )
-from penstock.core.sink import CommitRequest, Committer, Sink, SinkWriter, SupportsCommitter
-from penstock.core.sink_function import RichSinkFunction, SinkFunction
-from penstock.core.slots import MemorySize, SlotSharingGroup
-from penstock.core.source import Source
-from penstock.core.source_function import (
+from penstock.core.functions.sink import RichSinkFunction, SinkFunction
+from penstock.core.functions.source import (
     ParallelSourceFunction,
     RichParallelSourceFunction,
     RichSourceFunction,
     SourceContext,
     SourceFunction,
 )
-from penstock.core.state_backend import (
+from penstock.core.functions.window import ProcessWindowFunction, WindowFunction
+from penstock.core.program.execution_mode import RuntimeExecutionMode
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.program.poison import FailedTimer, FailedWindow
+from penstock.core.program.slots import MemorySize, SlotSharingGroup
+from penstock.core.state.backends import (
     EmbeddedRocksDBStateBackend,
     FsStateBackend,
     HashMapStateBackend,
@@ -105,10 +101,21 @@ from penstock.core.state_backend import (
     RocksDBStateBackend,
     StateBackend,
 )
-from penstock.core.transactions import CheckpointCommitter, GenericWriteAheadSink, TwoPhaseCommitSinkFunction
-from penstock.core.triggers import Trigger, TriggerResult
-from penstock.core.window_functions import ProcessWindowFunction, WindowFunction
-from penstock.core.windows import CountWindow, GlobalWindow, MergingWindowAssigner, TimeWindow, Window, WindowAssigner
+from penstock.core.state.checkpoint_storage import (
+    CheckpointStorage,
+    FileSystemCheckpointStorage,
+    JobManagerCheckpointStorage,
+)
+from penstock.core.state.checkpointing import CheckpointConfig, CheckpointingMode, ExternalizedCheckpointRetention
+from penstock.core.windows.triggers import Trigger, TriggerResult
+from penstock.core.windows.window import (
+    CountWindow,
+    GlobalWindow,
+    MergingWindowAssigner,
+    TimeWindow,
+    Window,
+    WindowAssigner,
+)
 
 __all__ = [
     "AggregateFunction",

@@ -1,6 +1,6 @@
 """Public names on PyFlink's path `pyflink.datastream.async_retry_strategies`."""
 
-from penstock.core.async_function import (
+from penstock.core.functions.asynchronous import (
     NO_RETRY_STRATEGY,
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,

@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.datastream.checkpoint_config`."""
 
-from penstock.core.checkpointing import CheckpointConfig
+from penstock.core.state.checkpointing import CheckpointConfig
 
 __all__ = ["CheckpointConfig"]

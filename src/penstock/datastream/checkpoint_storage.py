@@ -1,6 +1,6 @@
 """Public names on PyFlink's path `pyflink.datastream.checkpoint_storage`."""
 
-from penstock.core.checkpoint_storage import (
+from penstock.core.state.checkpoint_storage import (
     CheckpointStorage,
     FileSystemCheckpointStorage,
     JobManagerCheckpointStorage,

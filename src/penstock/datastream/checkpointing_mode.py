@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.datastream.checkpointing_mode`."""
 
-from penstock.core.checkpointing import CheckpointingMode
+from penstock.core.state.checkpointing import CheckpointingMode
 
 __all__ = ["CheckpointingMode"]

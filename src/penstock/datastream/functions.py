@@ -1,27 +1,12 @@
 """Public names on PyFlink's path `pyflink.datastream.functions`."""
 
-from penstock.core.async_function import (
+from penstock.core.contracts.transactions import CheckpointCommitter, GenericWriteAheadSink, TwoPhaseCommitSinkFunction
+from penstock.core.functions.asynchronous import (
     AsyncFunction,
     AsyncRetryPredicate,
     AsyncRetryStrategy,
 )
-from penstock.core.checkpointed import (
-    CheckpointedFunction,
-    CheckpointListener,
-    FunctionInitializationContext,
-    FunctionSnapshotContext,
-    OperatorStateStore,
-)
-from penstock.core.co_functions import (
-    BaseBroadcastProcessFunction,
-    BroadcastProcessFunction,
-    CoFlatMapFunction,
-    CoMapFunction,
-    CoProcessFunction,
-    KeyedBroadcastProcessFunction,
-    KeyedCoProcessFunction,
-)
-from penstock.core.functions import (
+from penstock.core.functions.base import (
     AggregateFunction,
     FilterFunction,
     FlatMapFunction,
@@ -36,8 +21,24 @@ from penstock.core.functions import (
     ReduceFunction,
     RuntimeContext,
 )
-from penstock.core.join_functions import CoGroupFunction, FlatJoinFunction, JoinFunction, ProcessJoinFunction
-from penstock.core.rich import (
+from penstock.core.functions.checkpointed import (
+    CheckpointedFunction,
+    CheckpointListener,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+    OperatorStateStore,
+)
+from penstock.core.functions.connected import (
+    BaseBroadcastProcessFunction,
+    BroadcastProcessFunction,
+    CoFlatMapFunction,
+    CoMapFunction,
+    CoProcessFunction,
+    KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction,
+)
+from penstock.core.functions.join import CoGroupFunction, FlatJoinFunction, JoinFunction, ProcessJoinFunction
+from penstock.core.functions.rich import (
     RichAggregateFunction,
     RichAllWindowFunction,
     RichAsyncFunction,
@@ -53,16 +54,15 @@ from penstock.core.rich import (
     RichReduceFunction,
     RichWindowFunction,
 )
-from penstock.core.sink_function import RichSinkFunction, SinkFunction
-from penstock.core.source_function import (
+from penstock.core.functions.sink import RichSinkFunction, SinkFunction
+from penstock.core.functions.source import (
     ParallelSourceFunction,
     RichParallelSourceFunction,
     RichSourceFunction,
     SourceContext,
     SourceFunction,
 )
-from penstock.core.transactions import CheckpointCommitter, GenericWriteAheadSink, TwoPhaseCommitSinkFunction
-from penstock.core.window_functions import (
+from penstock.core.functions.window import (
     AllWindowFunction,
     PassThroughAllWindowFunction,
     PassThroughWindowFunction,

@@ -1,7 +1,7 @@
 """Public names on PyFlink's path `pyflink.datastream.state`."""
 
-from penstock.core.checkpointed import OperatorStateStore
-from penstock.core.state import (
+from penstock.core.functions.checkpointed import OperatorStateStore
+from penstock.core.state.keyed import (
     AggregatingState,
     AggregatingStateDescriptor,
     AppendingState,

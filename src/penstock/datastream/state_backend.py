@@ -1,6 +1,6 @@
 """Public names on PyFlink's path `pyflink.datastream.state_backend`."""
 
-from penstock.core.state_backend import (
+from penstock.core.state.backends import (
     EmbeddedRocksDBStateBackend,
     FsStateBackend,
     HashMapStateBackend,

@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.datastream.utils`."""
 
-from penstock.core.types import ResultTypeQueryable
+from penstock.core.types.type_info import ResultTypeQueryable
 
 __all__ = ["ResultTypeQueryable"]

@@ -1,20 +1,6 @@
 """Public names on PyFlink's path `pyflink.datastream.window`."""
 
-from penstock.core.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, TimestampedValue
-from penstock.core.triggers import (
-    ContinuousEventTimeTrigger,
-    ContinuousProcessingTimeTrigger,
-    CountOrTimeoutTrigger,
-    CountTrigger,
-    DeltaTrigger,
-    EventTimeTrigger,
-    NeverTrigger,
-    ProcessingTimeTrigger,
-    PurgingTrigger,
-    Trigger,
-    TriggerResult,
-)
-from penstock.core.window_assigners import (
+from penstock.core.windows.assigners import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
     DynamicEventTimeSessionWindows,
@@ -28,7 +14,28 @@ from penstock.core.window_assigners import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from penstock.core.windows import CountWindow, GlobalWindow, MergingWindowAssigner, TimeWindow, Window, WindowAssigner
+from penstock.core.windows.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, TimestampedValue
+from penstock.core.windows.triggers import (
+    ContinuousEventTimeTrigger,
+    ContinuousProcessingTimeTrigger,
+    CountOrTimeoutTrigger,
+    CountTrigger,
+    DeltaTrigger,
+    EventTimeTrigger,
+    NeverTrigger,
+    ProcessingTimeTrigger,
+    PurgingTrigger,
+    Trigger,
+    TriggerResult,
+)
+from penstock.core.windows.window import (
+    CountWindow,
+    GlobalWindow,
+    MergingWindowAssigner,
+    TimeWindow,
+    Window,
+    WindowAssigner,
+)
 
 __all__ = [
     "ContinuousEventTimeTrigger",

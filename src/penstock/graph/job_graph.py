@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.core.partition import Exchange
+from penstock.core.program.partition import Exchange
 from penstock.graph.stream_graph import StreamNode
 
 __all__ = ["JobEdge", "JobGraph", "JobVertex"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.core.marks import Mark
-from penstock.core.partition import Exchange
-from penstock.core.poison import PoisonPolicy
-from penstock.core.specs import OperatorSpec
-from penstock.core.types import TypeInformation
+from penstock.core.program.marks import Mark
+from penstock.core.program.partition import Exchange
+from penstock.core.program.poison import PoisonPolicy
+from penstock.core.program.specs import OperatorSpec
+from penstock.core.types.type_info import TypeInformation
 
 __all__ = ["ChainStrategy", "StreamEdge", "StreamGraph", "StreamNode"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.core.clock import SystemClock
 from penstock.core.errors import JobControlError, JobNotFoundError
+from penstock.core.time.clock import SystemClock
 from penstock.jobs.control_channel import LocalChannel, Request
 from penstock.jobs.listing import RunningJob, find_job, running_jobs
 

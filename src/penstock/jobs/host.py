@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from penstock.core.config import Configuration
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
 from penstock.jobs.client import JobClient
 
 __all__ = ["Host", "HostCapabilities", "JobNeeds"]

@@ -8,8 +8,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from penstock.core.clock import Clock
 from penstock.core.errors import JobFailedError
+from penstock.core.time.clock import Clock
 from penstock.jobs.control_channel import ControlChannel, Request
 from penstock.jobs.savepoint_requests import SavepointRequest
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock.core.clock import SystemClock
 from penstock.core.errors import JobNotFoundError, SavepointError
+from penstock.core.time.clock import SystemClock
 from penstock.jobs.control_channel import ControlChannel, Request, checkpoint_channel
 from penstock.jobs.listing import find_job
 

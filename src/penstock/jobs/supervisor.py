@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
 from penstock.core.config.known_settings import with_newest_names
 from penstock.core.config.options.checkpoints import CHECKPOINT_DIR
+from penstock.core.time.clock import SystemClock
 from penstock.jobs.restart import RestartStrategy, restart_strategy
 
 __all__ = ["Supervisor", "names_checkpoint", "supervisor"]

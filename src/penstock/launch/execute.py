@@ -6,14 +6,14 @@ import logging
 import uuid
 from collections.abc import Callable
 
-from penstock.core.clock import SystemClock
-from penstock.core.compat import warn_about_settings
 from penstock.core.config import Configuration
+from penstock.core.config.compat import warn_about_settings
 from penstock.core.config.known_settings import with_newest_names
 from penstock.core.config.options.checkpoints import CHECKPOINT_DIR
 from penstock.core.config.options.job import PLAN_ONLY
 from penstock.core.config.table import check_source_settings
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
+from penstock.core.time.clock import SystemClock
 from penstock.graph.stream_graph import StreamGraph
 from penstock.jobs.client import JobClient
 from penstock.jobs.host import Host

@@ -6,10 +6,10 @@ from penstock.core.config import Configuration
 from penstock.core.config.known_settings import with_newest_names
 from penstock.core.config.options.checkpoints import CHECKPOINT_DIR, CHECKPOINT_INTERVAL, SAVEPOINT_PATH
 from penstock.core.config.options.job import HOST, RUNTIME_MODE
+from penstock.core.config.recovery import Recovery
 from penstock.core.config.table import check_settings
 from penstock.core.errors import ConfigurationError, ProgramError
-from penstock.core.recovery import Recovery
-from penstock.core.specs import SourceSpec
+from penstock.core.program.specs import SourceSpec
 from penstock.graph.stream_graph import StreamGraph, StreamNode
 from penstock.jobs.host import Host, JobNeeds
 from penstock.local.host import LocalHost

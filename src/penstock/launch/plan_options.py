@@ -29,10 +29,10 @@ from penstock.core.config.options.tuning import (
     STATE_PAGE,
 )
 from penstock.core.config.table import check_settings
-from penstock.core.dependencies import PythonDependencies
-from penstock.core.guarantees import Guarantee
-from penstock.core.job import RuntimeSettings
-from penstock.core.poison import poison_policy
+from penstock.core.contracts.guarantees import Guarantee
+from penstock.core.program.dependencies import PythonDependencies
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.program.poison import poison_policy
 from penstock.graph.stream_graph import StreamGraph
 from penstock.launch.hosts import asked_host, find_host, is_batch
 from penstock.plan.compile import PlanOptions

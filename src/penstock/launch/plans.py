@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from penstock.core.config import Configuration
 from penstock.core.config.table import check_source_settings
-from penstock.core.specs import SourceSpec
-from penstock.graph.plan_json import plan_json
-from penstock.graph.planned import PlannedGraphs
+from penstock.core.program.specs import SourceSpec
+from penstock.drawing.plan_json import plan_json
+from penstock.drawing.planned import PlannedGraphs
 from penstock.graph.stream_graph import StreamGraph
 from penstock.launch.hosts import choose_host, is_batch
 from penstock.launch.plan_options import plan_options

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
 from penstock.core.config.base import base_configuration
 from penstock.core.config.options.job import HOST
-from penstock.core.types import TypeInformation
+from penstock.core.time.clock import SystemClock
+from penstock.core.types.type_info import TypeInformation
 
 if TYPE_CHECKING:
     from penstock.savepoint.savepoint import Savepoint

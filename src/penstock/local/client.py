@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from penstock.core.dependencies import PythonDependencies
-from penstock.core.job import JobPlan
-from penstock.core.recovery import Recovery
+from penstock.core.config.recovery import Recovery
+from penstock.core.program.dependencies import PythonDependencies
+from penstock.core.program.job import JobPlan
 from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
 from penstock.local.local_job import LocalJob
 from penstock.runtime.dependencies import dependencies_at_hand

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from penstock.core.compat import warn_once
 from penstock.core.config import Configuration
-from penstock.core.dependencies import PythonDependencies
-from penstock.core.job import JobPlan
-from penstock.core.recovery import Recovery
+from penstock.core.config.compat import warn_once
+from penstock.core.config.recovery import Recovery
+from penstock.core.program.dependencies import PythonDependencies
+from penstock.core.program.job import JobPlan
 from penstock.jobs.client import JobClient
 from penstock.jobs.host import HostCapabilities
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import Any
 
-from penstock.core.clock import Clock, SystemClock
+from penstock.core.contracts.source import Position, SourceClock
 from penstock.core.errors import SavepointError
-from penstock.core.job import JobPlan, Vertex
-from penstock.core.source import Position, SourceClock
+from penstock.core.program.job import JobPlan, Vertex
+from penstock.core.time.clock import Clock, SystemClock
 from penstock.runtime.batch_output import BatchOutput
 from penstock.runtime.chunk import DRIVER, BatchInfo, ChunkRow
 from penstock.runtime.commit_coordinator import CommitCoordinator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.core.errors import ProgramError
-from penstock.core.partition import Exchange, Forward, Rebalance
+from penstock.core.program.partition import Exchange, Forward, Rebalance
 from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamGraph, StreamNode
 

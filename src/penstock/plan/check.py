@@ -6,8 +6,8 @@ import warnings
 from collections import Counter
 
 from penstock.core.errors import ProgramError
-from penstock.core.partition import Hash
-from penstock.core.specs import SourceSpec
+from penstock.core.program.partition import Hash
+from penstock.core.program.specs import SourceSpec
 from penstock.graph.stream_graph import StreamGraph, StreamNode
 
 __all__ = ["check"]

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import warnings
 
-from penstock.core.job import RuntimeSettings
-from penstock.core.specs import IntervalJoinSpec, OperatorSpec, PatternMatchSpec, SourceSpec, TimestampsSpec, WindowSpec
-from penstock.core.triggers import ContinuousEventTimeTrigger, EventTimeTrigger, PurgingTrigger, Trigger
-from penstock.core.watermark import CustomGenerator, NoWatermarks, WatermarkStrategy
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.program.specs import (
+    IntervalJoinSpec,
+    OperatorSpec,
+    PatternMatchSpec,
+    SourceSpec,
+    TimestampsSpec,
+    WindowSpec,
+)
+from penstock.core.time.watermarks import CustomGenerator, NoWatermarks, WatermarkStrategy
+from penstock.core.windows.triggers import ContinuousEventTimeTrigger, EventTimeTrigger, PurgingTrigger, Trigger
 from penstock.graph.job_graph import JobGraph
 from penstock.graph.stream_graph import StreamGraph, StreamNode
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from penstock.core.guarantees import Guarantee
-from penstock.core.job import JobPlan, RuntimeSettings
+from penstock.core.contracts.guarantees import Guarantee
+from penstock.core.program.job import JobPlan, RuntimeSettings
 from penstock.graph.job_graph import JobGraph
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.chain import chain

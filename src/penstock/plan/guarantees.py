@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.core.config.options.accepted import CHECKPOINT_MODE
+from penstock.core.contracts.guarantees import Guarantee, SinkKind
 from penstock.core.errors import ProgramError
-from penstock.core.guarantees import Guarantee, SinkKind
-from penstock.core.specs import SourceSpec
+from penstock.core.program.specs import SourceSpec
 from penstock.graph.stream_graph import StreamGraph, StreamNode
 
 __all__ = ["Path", "check_guarantees", "guarantee_lines", "guarantees_text", "paths"]

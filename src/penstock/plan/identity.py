@@ -16,8 +16,8 @@ from hashlib import blake2b
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from penstock.core.marks import Mark
-from penstock.core.specs import SourceSpec
+from penstock.core.program.marks import Mark
+from penstock.core.program.specs import SourceSpec
 from penstock.graph.stream_graph import StreamGraph, StreamNode
 
 __all__ = ["marks_of"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.core.partition import Forward
-from penstock.core.specs import SourceSpec, TimestampsSpec
+from penstock.core.program.partition import Forward
+from penstock.core.program.specs import SourceSpec, TimestampsSpec
 from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
 from penstock.graph.stream_graph import StreamNode
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from penstock.core.errors import ProgramError
-from penstock.core.job import ChainedOperator, InEdge, JobPlan, OutEdge, RuntimeSettings, Vertex
-from penstock.core.partition import Forward
-from penstock.core.specs import SourceSpec
+from penstock.core.program.job import ChainedOperator, InEdge, JobPlan, OutEdge, RuntimeSettings, Vertex
+from penstock.core.program.partition import Forward
+from penstock.core.program.specs import SourceSpec
 from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
 
 __all__ = ["lower"]

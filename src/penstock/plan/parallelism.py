@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.core.errors import ProgramError
-from penstock.core.specs import CollectSpec, SourceSpec
+from penstock.core.program.specs import CollectSpec, SourceSpec
 from penstock.graph.stream_graph import StreamGraph, StreamNode
 
 __all__ = ["assign_parallelism"]

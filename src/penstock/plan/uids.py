@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from penstock.core.config.options.job import AUTO_UIDS
 from penstock.core.errors import ProgramError
-from penstock.core.marks import Mark
+from penstock.core.program.marks import Mark
 from penstock.graph.stream_graph import StreamGraph, StreamNode
 from penstock.plan.identity import marks_of
 

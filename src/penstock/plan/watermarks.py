@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from penstock.core.config.options.job import PER_RECORD_WATERMARKS, WATERMARK_RECORDS
 from penstock.core.errors import ProgramError
-from penstock.core.job import JobPlan, Vertex
-from penstock.core.specs import SourceSpec, TimestampsSpec
-from penstock.core.watermark import NoWatermarks
+from penstock.core.program.job import JobPlan, Vertex
+from penstock.core.program.specs import SourceSpec, TimestampsSpec
+from penstock.core.time.watermarks import NoWatermarks
 
 __all__ = ["check_watermarks"]
 

@@ -14,7 +14,7 @@ from typing import Any
 from penstock.core.config import ConfigOption, Configuration
 from penstock.core.config.options.tuning import BATCH_MAX_BYTES, BATCH_MAX_RECORDS, BATCH_TARGET
 from penstock.core.config.table import check_settings, check_source_settings
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
 
 __all__ = ["Admission", "SourceLimit", "admission", "read_by"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from penstock.core.clock import Stopwatch
-from penstock.core.job import JobPlan, Vertex
+from penstock.core.program.job import JobPlan, Vertex
+from penstock.core.time.clock import Stopwatch
 from penstock.runtime.chunk import BatchInfo
 from penstock.runtime.codec import loads
 from penstock.runtime.context import TaskContext

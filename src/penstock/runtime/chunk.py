@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from penstock.core.contracts.source import ACTIVE, IDLE
 from penstock.core.errors import RecordError
-from penstock.core.source import ACTIVE, IDLE
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.record_packing import packed
 from penstock.runtime.values import Records

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from penstock.core.errors import PenstockError, RecordError, StateError
-from penstock.core.row import Row, copy_row
+from penstock.core.types.row import Row, copy_row
 from penstock.pickled import stable
 from penstock.runtime.local_classes import dumps_local
 from penstock.runtime.shapes import DICT_FIELDS, SELF_TOLD, dumps_by_name, refitted

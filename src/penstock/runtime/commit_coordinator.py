@@ -6,12 +6,12 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 
-from penstock.core.clock import Clock
+from penstock.core.contracts.sink import CommitRequest, Committer, SupportsCommitter
+from penstock.core.contracts.transactions import TransactionCommitter, TwoPhaseCommitSinkFunction
 from penstock.core.errors import PenstockError, SinkError
-from penstock.core.job import JobPlan
-from penstock.core.sink import CommitRequest, Committer, SupportsCommitter
-from penstock.core.specs import CollectSpec, FunctionSinkSpec, OperatorSpec, SinkSpec
-from penstock.core.transactions import TransactionCommitter, TwoPhaseCommitSinkFunction
+from penstock.core.program.job import JobPlan
+from penstock.core.program.specs import CollectSpec, FunctionSinkSpec, OperatorSpec, SinkSpec
+from penstock.core.time.clock import Clock
 from penstock.runtime.batch_output import BatchOutput, Lost
 from penstock.runtime.chunk import Collected
 from penstock.runtime.metrics_aggregator import MetricsAggregator

@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any, cast
 
 from penstock.core.accumulators import Accumulator
-from penstock.core.clock import Clock
 from penstock.core.errors import ProgramError
-from penstock.core.functions import RuntimeContext
-from penstock.core.job import ChainedOperator, JobPlan, RuntimeSettings, Vertex
+from penstock.core.functions.base import RuntimeContext
 from penstock.core.metrics import MetricGroup
-from penstock.core.state import (
+from penstock.core.program.job import ChainedOperator, JobPlan, RuntimeSettings, Vertex
+from penstock.core.state.keyed import (
     AggregatingState,
     AggregatingStateDescriptor,
     ListState,
@@ -27,6 +26,7 @@ from penstock.core.state import (
     ValueState,
     ValueStateDescriptor,
 )
+from penstock.core.time.clock import Clock
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.metrics import OperatorMetrics
 from penstock.runtime.state.backend import KeyedBackend

@@ -11,8 +11,8 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 
-from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import ConfigurationError
+from penstock.core.program.dependencies import PythonDependencies
 
 __all__ = ["dependencies_at_hand", "in_front_of_path", "install_requirements"]
 

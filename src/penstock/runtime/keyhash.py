@@ -19,7 +19,7 @@ from zlib import crc32
 import numpy
 
 from penstock.core.errors import KeyTypeError
-from penstock.core.row import Row
+from penstock.core.types.row import Row
 from penstock.runtime.list_keys import ListKey, hashable
 
 __all__ = ["key_group", "route_ints", "stable_hash", "subtask_of_group"]

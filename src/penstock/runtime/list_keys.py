@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock.core.errors import KeyTypeError
-from penstock.core.row import Row
+from penstock.core.types.row import Row
 from penstock.pickled import stable
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.values import Key

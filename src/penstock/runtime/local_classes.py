@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from penstock.core.errors import StateError
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
 from penstock.pickled import stable
 from penstock.runtime.reachable import importable, unimportable_classes
 from penstock.runtime.shapes import RecordPickler

@@ -8,8 +8,8 @@ from typing import Any
 
 from penstock.core.accumulators import Accumulator
 from penstock.core.errors import ProgramError
-from penstock.core.job import ChainedOperator
 from penstock.core.metrics import Counter, Distribution, Gauge, Meter, MetricGroup
+from penstock.core.program.job import ChainedOperator
 
 __all__ = ["OperatorMetrics", "Report"]
 

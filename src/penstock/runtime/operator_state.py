@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from penstock.core.checkpointed import (
+from penstock.core.errors import ProgramError, StateError
+from penstock.core.functions.base import KeyedStateStore
+from penstock.core.functions.checkpointed import (
     CheckpointedFunction,
     FunctionInitializationContext,
     FunctionSnapshotContext,
     OperatorStateStore,
 )
-from penstock.core.errors import ProgramError, StateError
-from penstock.core.functions import KeyedStateStore
-from penstock.core.job import ChainedOperator
-from penstock.core.state import ListState, ListStateDescriptor
+from penstock.core.program.job import ChainedOperator
+from penstock.core.state.keyed import ListState, ListStateDescriptor
 from penstock.runtime.chunk import BatchInfo
 from penstock.runtime.codec import decode, dumps, encode, loads
 from penstock.runtime.failures import NO_RECORD, user_failure

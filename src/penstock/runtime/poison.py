@@ -22,8 +22,8 @@ from itertools import repeat
 from typing import Any, Protocol
 
 from penstock.core.errors import ConfigurationError, ProgramError
-from penstock.core.job import ChainedOperator
-from penstock.core.poison import PoisonPolicy
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.poison import PoisonPolicy
 from penstock.runtime.codec import detach
 from penstock.runtime.context import TaskContext
 from penstock.runtime.values import Record, Records, Timestamps

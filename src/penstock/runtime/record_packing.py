@@ -12,7 +12,7 @@ from copyreg import dispatch_table
 from functools import lru_cache
 from typing import Any
 
-from penstock.core.row import Row, RowKind, rows_of
+from penstock.core.types.row import Row, RowKind, rows_of
 from penstock.pickled import resolve, stable, stable_name
 from penstock.runtime.shapes import tuple_maker
 

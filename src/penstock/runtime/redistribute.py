@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from penstock.core.specs import FunctionSinkSpec, OperatorSpec, SinkSpec, TimestampsSpec
+from penstock.core.program.specs import FunctionSinkSpec, OperatorSpec, SinkSpec, TimestampsSpec
 from penstock.runtime.context import WatermarkChannel
 from penstock.runtime.operators.sink import committables
 from penstock.runtime.values import Stored

@@ -8,9 +8,9 @@ from heapq import merge
 from itertools import repeat
 from typing import BinaryIO, NamedTuple
 
-from penstock.core.job import JobPlan, Vertex
-from penstock.core.specs import BroadcastSpec
-from penstock.core.time import MIN_TIMESTAMP
+from penstock.core.program.job import JobPlan, Vertex
+from penstock.core.program.specs import BroadcastSpec
+from penstock.core.time.spans import MIN_TIMESTAMP
 from penstock.runtime.chunk import ChunkRow, Mark
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import stable_hash

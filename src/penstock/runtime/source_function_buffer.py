@@ -12,11 +12,11 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
+from penstock.core.contracts.source import ACTIVE, IDLE, MarkedBatch, Position
 from penstock.core.errors import TimestampError
-from penstock.core.source import ACTIVE, IDLE, MarkedBatch, Position
-from penstock.core.source_function import SourceContext
-from penstock.core.time import MAX_TIMESTAMP, MIN_TIMESTAMP, MIN_WATERMARK
-from penstock.core.watermark import Watermark
+from penstock.core.functions.source import SourceContext
+from penstock.core.time.spans import MAX_TIMESTAMP, MIN_TIMESTAMP, MIN_WATERMARK
+from penstock.core.time.watermarks import Watermark
 from penstock.runtime.codec import detach
 from penstock.runtime.failures import describe
 from penstock.runtime.values import Records

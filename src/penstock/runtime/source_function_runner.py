@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from penstock.core.checkpointed import CheckpointedFunction
-from penstock.core.clock import Clock
+from penstock.core.contracts.source import Lag, MarkedBatch, Position, SourceClock
 from penstock.core.errors import SourceError, UserFunctionError
-from penstock.core.job import ChainedOperator, JobPlan, Vertex
-from penstock.core.rich import RichFunction
-from penstock.core.source import Lag, MarkedBatch, Position, SourceClock
-from penstock.core.source_function import FunctionSource
-from penstock.core.specs import SourceSpec
+from penstock.core.functions.checkpointed import CheckpointedFunction
+from penstock.core.functions.rich import RichFunction
+from penstock.core.functions.source import FunctionSource
+from penstock.core.program.job import ChainedOperator, JobPlan, Vertex
+from penstock.core.program.specs import SourceSpec
+from penstock.core.time.clock import Clock
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.context import LiveRuntimeContext, split_context
 from penstock.runtime.failures import NO_RECORD, user_failure

@@ -6,11 +6,11 @@ from base64 import b85decode, b85encode
 from collections.abc import Callable
 from typing import Any
 
-from penstock.core.checkpointed import CheckpointedFunction
-from penstock.core.clock import Clock
-from penstock.core.functions import KeyedStateStore
-from penstock.core.job import ChainedOperator
-from penstock.core.source import Position
+from penstock.core.contracts.source import Position
+from penstock.core.functions.base import KeyedStateStore
+from penstock.core.functions.checkpointed import CheckpointedFunction
+from penstock.core.program.job import ChainedOperator
+from penstock.core.time.clock import Clock
 from penstock.runtime.chunk import BatchInfo
 from penstock.runtime.codec import decode, dumps, encode, loads
 from penstock.runtime.operator_state import FunctionState, Place

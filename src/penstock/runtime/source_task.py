@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from penstock.core.clock import Clock
-from penstock.core.job import ChainedOperator, JobPlan, Vertex
-from penstock.core.source import IDLE, Lag, MarkedBatch, Position, ReadBatch
-from penstock.core.source_function import FunctionSource
-from penstock.core.specs import SourceSpec, TimestampsSpec
-from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
+from penstock.core.contracts.source import IDLE, Lag, MarkedBatch, Position, ReadBatch
+from penstock.core.functions.source import FunctionSource
+from penstock.core.program.job import ChainedOperator, JobPlan, Vertex
+from penstock.core.program.specs import SourceSpec, TimestampsSpec
+from penstock.core.time.clock import Clock
+from penstock.core.time.spans import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.chain import OperatorChain
 from penstock.runtime.chunk import DRIVER, METRICS, NOTICE, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps

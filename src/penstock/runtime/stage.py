@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from penstock.core.clock import Clock
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
+from penstock.core.time.clock import Clock
 from penstock.runtime.chunk import CONTROL, CONTROL_SEQ, DRIVER, METRICS, RESTORE, BatchInfo, ChunkRow, sort_key
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.local_classes import enter_job

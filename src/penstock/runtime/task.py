@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from penstock.core.checkpointed import checkpoint_listener, checkpointed_function
-from penstock.core.clock import Clock
-from penstock.core.job import InEdge, JobPlan, Vertex
-from penstock.core.partition import Forward
-from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
+from penstock.core.functions.checkpointed import checkpoint_listener, checkpointed_function
+from penstock.core.program.job import InEdge, JobPlan, Vertex
+from penstock.core.program.partition import Forward
+from penstock.core.time.clock import Clock
+from penstock.core.time.spans import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.chain import OperatorChain
 from penstock.runtime.chunk import IDLE, BatchInfo, ChunkRow, channel_id, decode_payload, edge_of
 from penstock.runtime.codec import dumps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from penstock.core.job import Vertex
+from penstock.core.program.job import Vertex
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.state.kinds import Probe
 from penstock.runtime.state.page import Earliest

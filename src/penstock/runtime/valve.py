@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
+from penstock.core.time.spans import MAX_WATERMARK, MIN_WATERMARK
 from penstock.runtime.chunk import ACTIVE, IDLE
 
 __all__ = ["Valve", "ValveState"]

@@ -10,8 +10,8 @@ from typing import ClassVar
 import numpy
 
 from penstock.core.errors import KeyTypeError, OperatorError, ProgramError
-from penstock.core.job import JobPlan, OutEdge
-from penstock.core.partition import (
+from penstock.core.program.job import JobPlan, OutEdge
+from penstock.core.program.partition import (
     Broadcast,
     Custom,
     Exchange,
@@ -22,7 +22,7 @@ from penstock.core.partition import (
     Rescale,
     Shuffle,
 )
-from penstock.core.time import MAX_WATERMARK
+from penstock.core.time.spans import MAX_WATERMARK
 from penstock.runtime.chunk import ACTIVE, DATA, IDLE, WAKING_SEQ, ChunkRow, Payload, channel_id, encode_payload
 from penstock.runtime.codec import dumps
 from penstock.runtime.failures import last_taken, named, user_failure

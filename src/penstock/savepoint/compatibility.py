@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from penstock.core.checkpointed import checkpointed_function
 from penstock.core.config.options.checkpoints import ACCEPT_CHANGED, ALLOW_UNCLAIMED
 from penstock.core.errors import SavepointError
-from penstock.core.job import ChainedOperator, JobPlan, Vertex
-from penstock.core.marks import Mark
-from penstock.core.specs import SourceSpec
+from penstock.core.functions.checkpointed import checkpointed_function
+from penstock.core.program.job import ChainedOperator, JobPlan, Vertex
+from penstock.core.program.marks import Mark
+from penstock.core.program.specs import SourceSpec
 from penstock.savepoint.metadata import Metadata, OperatorNote
 from penstock.savepoint.plan_notes import contents_of, form_of
 from penstock.savepoint.savepoint import Savepoint

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from penstock._version import __version__
+from penstock.core.contracts.source import Position
 from penstock.core.errors import SavepointError
-from penstock.core.source import Position
 from penstock.savepoint.sealed_json import Json, sealed, unsealed
 
 __all__ = [

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from penstock.core.job import JobPlan, Vertex
-from penstock.core.source import Position
-from penstock.core.specs import IntervalJoinSpec, OperatorSpec, WindowSpec
-from penstock.core.time import MIN_WATERMARK
+from penstock.core.contracts.source import Position
+from penstock.core.program.job import JobPlan, Vertex
+from penstock.core.program.specs import IntervalJoinSpec, OperatorSpec, WindowSpec
+from penstock.core.time.spans import MIN_WATERMARK
 from penstock.runtime.chunk import channel_edge_sender
 from penstock.runtime.codec import loads
 from penstock.runtime.operators.interval_join import IntervalJoinOperator

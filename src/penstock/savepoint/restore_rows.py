@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from penstock.core.job import ChainedOperator, JobPlan, Vertex
+from penstock.core.program.job import ChainedOperator, JobPlan, Vertex
 from penstock.runtime.chunk import RESTORE, RESTORE_SEQ, ChunkRow
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import subtask_of_group

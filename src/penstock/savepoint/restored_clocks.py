@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from penstock.core.job import InEdge, JobPlan, Vertex
-from penstock.core.time import MIN_WATERMARK
+from penstock.core.program.job import InEdge, JobPlan, Vertex
+from penstock.core.time.spans import MIN_WATERMARK
 from penstock.runtime.chunk import channel_id
 from penstock.runtime.valve import ValveState
 from penstock.savepoint.metadata import ChannelNote, Metadata, VertexNote

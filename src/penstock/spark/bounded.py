@@ -10,10 +10,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.taskcontext import TaskContext as SparkTaskContext
 
-from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
-from penstock.core.job import JobPlan
-from penstock.core.source import Position
+from penstock.core.contracts.source import Position
+from penstock.core.program.job import JobPlan
+from penstock.core.time.clock import SystemClock
 from penstock.jobs.client import JobClient, JobStatus
 from penstock.jobs.job_thread import JobThread
 from penstock.runtime.batch_output import BatchOutput

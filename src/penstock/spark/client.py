@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from penstock.core.clock import Clock
+from penstock.core.time.clock import Clock
 from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
 from penstock.jobs.job_thread import JobThread
 from penstock.jobs.registration import unregister

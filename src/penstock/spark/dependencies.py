@@ -9,7 +9,7 @@ import tempfile
 from pyspark.core.files import SparkFiles
 from pyspark.sql import SparkSession
 
-from penstock.core.dependencies import PythonDependencies, shipped_name
+from penstock.core.program.dependencies import PythonDependencies, shipped_name
 from penstock.core.scratch import scratch_folder
 from penstock.runtime.dependencies import in_front_of_path, install_requirements
 from penstock.spark.startup.workers import worker_python

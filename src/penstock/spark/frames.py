@@ -12,10 +12,10 @@ from pyspark.sql.functions import current_timestamp
 from pyspark.taskcontext import TaskContext as SparkTaskContext
 
 from penstock.connectors.data_frame import DataFrameSource
-from penstock.core.clock import SystemClock
-from penstock.core.job import JobPlan, Vertex
-from penstock.core.row import Row
-from penstock.core.source import Position, ReadBatch
+from penstock.core.contracts.source import Position, ReadBatch
+from penstock.core.program.job import JobPlan, Vertex
+from penstock.core.time.clock import SystemClock
+from penstock.core.types.row import Row
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.source_task import read_split
 from penstock.runtime.stage import control_rows

@@ -7,7 +7,7 @@ the JVM has been told to start, so that both load at the same time.
 from __future__ import annotations
 
 from penstock.core.config import Configuration
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
 from penstock.jobs.client import JobClient
 from penstock.jobs.host import HostCapabilities
 

@@ -21,10 +21,10 @@ from pyspark.sql import DataFrame
 from penstock.connectors.data_frame import DataFrameSource
 from penstock.core.config import Configuration
 from penstock.core.config.options.tuning import TMP_DIR
+from penstock.core.contracts.source import Position, ReadBatch, Source, SourceClock
 from penstock.core.errors import ProgramError
-from penstock.core.job import JobPlan, Vertex
-from penstock.core.source import Position, ReadBatch, Source, SourceClock
-from penstock.core.specs import SourceSpec
+from penstock.core.program.job import JobPlan, Vertex
+from penstock.core.program.specs import SourceSpec
 from penstock.core.whole_files import write_whole
 from penstock.savepoint.sealed_json import sealed, unsealed
 from penstock.spark.checkpoint.integrity import damaged

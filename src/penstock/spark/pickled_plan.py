@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pyspark import cloudpickle
 
 from penstock.core.errors import ProgramError
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
 from penstock.runtime.local_classes import define_with, enter_job
 from penstock.runtime.memory import seldom_collect
 from penstock.runtime.reachable import unimportable_classes

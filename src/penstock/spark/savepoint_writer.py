@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from penstock.core.clock import Clock
 from penstock.core.errors import SavepointError
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
+from penstock.core.time.clock import Clock
 from penstock.jobs.control_channel import checkpoint_channel
 from penstock.jobs.savepoint_coordinator import SavepointCoordinator
 from penstock.jobs.savepoint_requests import SavepointRequest

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.core.data_types import DecimalType
 from penstock.core.errors import ProgramError, SinkError
-from penstock.core.types import TypeInformation
+from penstock.core.types.data_types import DecimalType
+from penstock.core.types.type_info import TypeInformation
 
 __all__ = ["append_parquet", "queried_tables", "read_parquet", "spark_type"]
 
@@ -39,7 +39,7 @@ _LISTS = frozenset({"LIST", "BASIC_ARRAY", "PRIMITIVE_ARRAY", "OBJECT_ARRAY"})
 def spark_type(info: TypeInformation) -> str:
     """The type of a column, as Spark's SQL writes it.
 
-    >>> from penstock.core.types import Types
+    >>> from penstock.core.types.type_info import Types
     >>> spark_type(Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.LIST(Types.STRING())]))
     'struct<`a`: int, `b`: array<string>>'
     """

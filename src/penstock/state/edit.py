@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from penstock.core.clock import SystemClock
+from penstock.core.contracts.source import Position
 from penstock.core.errors import SavepointError
-from penstock.core.functions import KeyedStateStore
-from penstock.core.job import ChainedOperator, RuntimeSettings
-from penstock.core.source import Position
-from penstock.core.specs import OperatorSpec
-from penstock.core.state import StateDescriptor
+from penstock.core.functions.base import KeyedStateStore
+from penstock.core.program.job import ChainedOperator, RuntimeSettings
+from penstock.core.program.specs import OperatorSpec
+from penstock.core.state.keyed import StateDescriptor
+from penstock.core.time.clock import SystemClock
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.list_keys import hashable
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from penstock.core.errors import SavepointError, StateError
-from penstock.core.time import MAX_TIMESTAMP
+from penstock.core.time.spans import MAX_TIMESTAMP
 from penstock.runtime.codec import Encoded, loads
 from penstock.runtime.list_keys import shown
 from penstock.runtime.state.backend import KeyedBackend

@@ -2,6 +2,6 @@
 
 from penstock.api.table import StreamTableEnvironment, Table, TableResult
 from penstock.api.table_sink import SparkTableSink
-from penstock.core.data_types import DataTypes
+from penstock.core.types.data_types import DataTypes
 
 __all__ = ["DataTypes", "SparkTableSink", "StreamTableEnvironment", "Table", "TableResult"]

@@ -1,5 +1,5 @@
 """Public names on PyFlink's path `pyflink.table.types`."""
 
-from penstock.core.data_types import DataTypes
+from penstock.core.types.data_types import DataTypes
 
 __all__ = ["DataTypes"]

@@ -1,6 +1,6 @@
 """Test kit: run jobs and single functions in process, without a JVM."""
 
-from penstock.core.clock import ManualClock
+from penstock.core.time.clock import ManualClock
 from penstock.local.local_job import LocalJob
 from penstock.testing.harness import (
     BroadcastHarness,

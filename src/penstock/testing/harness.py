@@ -13,20 +13,20 @@ from typing import Any
 
 from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
-from penstock.core.clock import ManualClock
-from penstock.core.co_functions import (
+from penstock.core.functions.base import KeyedProcessFunction, KeySelector, ProcessFunction
+from penstock.core.functions.connected import (
     BroadcastProcessFunction,
     CoProcessFunction,
     KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
 )
-from penstock.core.functions import KeyedProcessFunction, KeySelector, ProcessFunction
-from penstock.core.job import JobPlan, RuntimeSettings, Vertex
-from penstock.core.output_tag import OutputTag
-from penstock.core.specs import CollectSpec
-from penstock.core.state import MapStateDescriptor
-from penstock.core.time import MAX_WATERMARK
-from penstock.core.watermark import WatermarkStrategy
+from penstock.core.program.job import JobPlan, RuntimeSettings, Vertex
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.program.specs import CollectSpec
+from penstock.core.state.keyed import MapStateDescriptor
+from penstock.core.time.clock import ManualClock
+from penstock.core.time.spans import MAX_WATERMARK
+from penstock.core.time.watermarks import WatermarkStrategy
 from penstock.plan.compile import PlanOptions, compile_job
 from penstock.runtime.batch_output import BatchOutput
 from penstock.runtime.chunk import BatchInfo, ChunkRow
@@ -216,7 +216,7 @@ class _Harness:
 class KeyedOneInputHarness(_Harness):
     """A `KeyedProcessFunction` under test.
 
-    >>> from penstock.core.functions import KeyedProcessFunction
+    >>> from penstock.core.functions.base import KeyedProcessFunction
     >>> class AtTen(KeyedProcessFunction):
     ...     def process_element(self, value, ctx):
     ...         ctx.timer_service().register_event_time_timer(10)
@@ -258,7 +258,7 @@ class KeyedOneInputHarness(_Harness):
 class OneInputHarness(_Harness):
     """A `ProcessFunction` under test.
 
-    >>> from penstock.core.functions import ProcessFunction
+    >>> from penstock.core.functions.base import ProcessFunction
     >>> class Stamp(ProcessFunction):
     ...     def process_element(self, value, ctx):
     ...         yield value, ctx.timestamp(), ctx.timer_service().current_watermark()
@@ -294,7 +294,7 @@ class OneInputHarness(_Harness):
 class TwoInputHarness(_Harness):
     """A `CoProcessFunction` under test, or with key selectors a `KeyedCoProcessFunction`; `input` is 1 or 2.
 
-    >>> from penstock.core.co_functions import CoProcessFunction
+    >>> from penstock.core.functions.connected import CoProcessFunction
     >>> class Which(CoProcessFunction):
     ...     def process_element1(self, value, ctx): yield 1, value
     ...     def process_element2(self, value, ctx): yield 2, value

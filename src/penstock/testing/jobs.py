@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
-from penstock.core.clock import Clock
-from penstock.core.job import RuntimeSettings
-from penstock.core.specs import CollectSpec
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.program.specs import CollectSpec
+from penstock.core.time.clock import Clock
 from penstock.local.local_job import LocalJob
 from penstock.plan.compile import PlanOptions, compile_job
 

@@ -15,9 +15,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.api.data_stream import DataStream
-from penstock.core import evictors, join_functions, row, time, triggers, window_assigners, windows
-from penstock.core.output_tag import OutputTag
-from penstock.core.time import Time
+from penstock.core.functions import join as join_functions
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.time import spans as time
+from penstock.core.time.spans import Time
+from penstock.core.types import row
+from penstock.core.windows import assigners as window_assigners
+from penstock.core.windows import evictors, triggers
+from penstock.core.windows import window as windows
 
 __all__ = ["JOIN_VERBS", "join_names", "join_step"]
 

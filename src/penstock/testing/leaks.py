@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from penstock.core.job import ChainedOperator, JobPlan
+from penstock.core.program.job import ChainedOperator, JobPlan
 from penstock.runtime.codec import decode
 from penstock.runtime.failures import describe
 from penstock.runtime.list_keys import shown

@@ -8,9 +8,9 @@ from typing import Any
 from penstock.api.data_stream import DataStream
 from penstock.api.pattern_stream import CEP, PatternStream
 from penstock.core.cep.builder import Pattern
-from penstock.core.functions import KeySelector
-from penstock.core.job import RuntimeSettings
-from penstock.core.output_tag import OutputTag
+from penstock.core.functions.base import KeySelector
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.program.output_tag import OutputTag
 from penstock.testing.harness import Snapshot, _Harness
 
 __all__ = ["PatternHarness"]

@@ -15,7 +15,7 @@ from typing import Any
 from penstock.api.data_stream import DataStream
 from penstock.api.pattern_stream import CEP
 from penstock.core.cep import builder, conditions, functions, patterns, skip
-from penstock.core.output_tag import OutputTag
+from penstock.core.program.output_tag import OutputTag
 
 __all__ = ["pattern_names", "pattern_step"]
 

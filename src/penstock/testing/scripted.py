@@ -9,9 +9,9 @@ from typing import Any
 from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
 from penstock.core.config.options.job import PER_RECORD_WATERMARKS, WATERMARK_RECORDS
-from penstock.core.source import Position, ReadBatch, Source, SourceClock
-from penstock.core.time import Duration
-from penstock.core.watermark import WatermarkStrategy
+from penstock.core.contracts.source import Position, ReadBatch, Source, SourceClock
+from penstock.core.time.spans import Duration
+from penstock.core.time.watermarks import WatermarkStrategy
 
 __all__ = ["EVERY_RECORD", "PER_RECORD", "At", "Mark", "ScriptedSource", "Tick", "scripted_stream"]
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from penstock.api.windowed_stream import AllWindowedStream, WindowedStream
-from penstock.core.clock import ManualClock
 from penstock.core.errors import ProgramError
-from penstock.core.functions import KeyedProcessFunction, ProcessFunction
-from penstock.core.job import RuntimeSettings
-from penstock.core.output_tag import OutputTag
-from penstock.core.time import MAX_WATERMARK, MIN_WATERMARK
-from penstock.core.window_assigners import SessionWindows, TimeWindows
-from penstock.core.window_functions import ProcessWindowFunction
+from penstock.core.functions.base import KeyedProcessFunction, ProcessFunction
+from penstock.core.functions.window import ProcessWindowFunction
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.time.clock import ManualClock
+from penstock.core.time.spans import MAX_WATERMARK, MIN_WATERMARK
+from penstock.core.windows.assigners import SessionWindows, TimeWindows
 from penstock.local.local_job import LocalJob
 from penstock.testing.jobs import collect, local_job
 from penstock.testing.trace_svg import draw
@@ -73,8 +73,8 @@ class Trace:
 def trace(windowed: WindowedStream | AllWindowedStream, step_ms: int = 1, start_ms: int = 0) -> Trace:
     """Run the program that these event-time windows are part of, to the end of its input, and tell what they saw.
 
-    >>> from penstock.core.time import Time
-    >>> from penstock.core.window_assigners import TumblingEventTimeWindows
+    >>> from penstock.core.time.spans import Time
+    >>> from penstock.core.windows.assigners import TumblingEventTimeWindows
     >>> from penstock.testing import At, Mark, ScriptedSource, scripted_stream
     >>> from penstock.api.environment import StreamExecutionEnvironment
     >>> source = ScriptedSource([[At(3, "a"), At(12, "b"), Mark(9), At(5, "c")]])

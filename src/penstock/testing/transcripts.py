@@ -50,25 +50,22 @@ import yaml
 from penstock.api.data_stream import DataStream
 from penstock.api.environment import StreamExecutionEnvironment
 from penstock.api.keyed_stream import KeyedStream
-from penstock.core import (
-    co_functions,
-    evictors,
-    functions,
-    output_tag,
-    state,
-    time,
-    triggers,
-    watermark,
-    window_assigners,
-    window_functions,
-    windows,
-)
-from penstock.core.clock import ManualClock
 from penstock.core.config import Configuration
 from penstock.core.config.options.job import HOST
-from penstock.core.job import RuntimeSettings
-from penstock.core.time import Duration
-from penstock.core.watermark import WatermarkStrategy
+from penstock.core.functions import base as functions
+from penstock.core.functions import connected as co_functions
+from penstock.core.functions import window as window_functions
+from penstock.core.program import output_tag
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.state import keyed as state
+from penstock.core.time import spans as time
+from penstock.core.time import watermarks as watermark
+from penstock.core.time.clock import ManualClock
+from penstock.core.time.spans import Duration
+from penstock.core.time.watermarks import WatermarkStrategy
+from penstock.core.windows import assigners as window_assigners
+from penstock.core.windows import evictors, triggers
+from penstock.core.windows import window as windows
 from penstock.testing.jobs import collect, local_job
 from penstock.testing.join_steps import JOIN_VERBS, join_names, join_step
 from penstock.testing.pattern_steps import pattern_names, pattern_step

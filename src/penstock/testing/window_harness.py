@@ -7,9 +7,9 @@ from typing import Any
 
 from penstock.api.data_stream import DataStream
 from penstock.api.keyed_stream import KeyedStream
-from penstock.core.functions import KeySelector
-from penstock.core.job import RuntimeSettings
-from penstock.core.output_tag import OutputTag
+from penstock.core.functions.base import KeySelector
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.program.output_tag import OutputTag
 from penstock.testing.harness import Snapshot, _Harness
 
 __all__ = ["WindowHarness"]
@@ -18,8 +18,8 @@ __all__ = ["WindowHarness"]
 class WindowHarness(_Harness):
     """Windows under test: `windows` makes them from a keyed stream.
 
-    >>> from penstock.core.time import Time
-    >>> from penstock.core.window_assigners import TumblingEventTimeWindows
+    >>> from penstock.core.time.spans import Time
+    >>> from penstock.core.windows.assigners import TumblingEventTimeWindows
     >>> def sums(keyed):
     ...     return keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(10))).reduce(lambda a, b: a + b)
     >>> harness = WindowHarness(sums, lambda v: 0)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.api.windowed_stream import AllWindowedStream, WindowedStream
-from penstock.core.output_tag import OutputTag
-from penstock.core.window_assigners import (
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.windows.assigners import (
     CountSlidingWindowAssigner,
     CountTumblingWindowAssigner,
     DynamicEventTimeSessionWindows,
@@ -20,7 +20,7 @@ from penstock.core.window_assigners import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from penstock.core.windows import WindowAssigner
+from penstock.core.windows.window import WindowAssigner
 
 __all__ = ["assigner", "is_windowed", "window_step"]
 

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import orc, parquet
 
 from penstock.common import Instant, Row, TypeInformation, Types
-from penstock.core.compat import CompatibilityWarning, forget_warnings
+from penstock.core.config.compat import CompatibilityWarning, forget_warnings
 from penstock.core.errors import ProgramError, RecordError
 from penstock.datastream.connectors.file_system import FileSource
 from penstock.datastream.formats.csv import CsvBulkWriters, CsvReaderFormat, CsvSchema

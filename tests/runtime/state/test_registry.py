@@ -8,7 +8,7 @@ import pytest
 
 from penstock.common import Time
 from penstock.core.errors import ProgramError, StateError
-from penstock.core.state import State, StateDescriptor, ValueStateDescriptor
+from penstock.core.state.keyed import State, StateDescriptor, ValueStateDescriptor
 from penstock.datastream import KeyedProcessFunction, ProcessWindowFunction, StreamExecutionEnvironment
 from penstock.datastream.state import StateTtlConfig
 from penstock.datastream.window import CountTumblingWindowAssigner

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from penstock.common import Time
 from penstock.common.errors import ProgramError
-from penstock.core.compat import forget_warnings
-from penstock.core.job import RuntimeSettings
+from penstock.core.config.compat import forget_warnings
+from penstock.core.program.job import RuntimeSettings
 from penstock.datastream import AggregateFunction, KeyedProcessFunction, RuntimeContext
 from penstock.datastream.state import (
     AggregatingStateDescriptor,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Time
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
 from penstock.datastream import AggregateFunction, OutputTag, StreamExecutionEnvironment
 from penstock.datastream.window import (
     CountTrigger,

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from penstock.common import Time
-from penstock.core.job import RuntimeSettings
-from penstock.core.time import MIN_WATERMARK
+from penstock.core.program.job import RuntimeSettings
+from penstock.core.time.spans import MIN_WATERMARK
 from penstock.datastream import (
     AggregateFunction,
     OutputTag,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.common import Time
-from penstock.core.job import RuntimeSettings
+from penstock.core.program.job import RuntimeSettings
 from penstock.datastream import ProcessWindowFunction
 from penstock.datastream.window import CountEvictor, EventTimeSessionWindows, TumblingEventTimeWindows
 from penstock.runtime.state.store_keys import BlobKind, kind_of

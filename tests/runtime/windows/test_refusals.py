@@ -8,7 +8,7 @@ import pytest
 from penstock.common import Duration, Time
 from penstock.common.errors import ProgramError
 from penstock.core.errors import TimestampError, UserFunctionError
-from penstock.core.state import StateTtlConfig
+from penstock.core.state.keyed import StateTtlConfig
 from penstock.datastream import OutputTag, ProcessWindowFunction, StreamExecutionEnvironment
 from penstock.datastream.state import ValueStateDescriptor
 from penstock.datastream.window import (

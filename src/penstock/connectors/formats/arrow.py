@@ -10,9 +10,9 @@ from typing import Any
 from penstock.connectors.formats.kinds import BYTES, element, fields, kind
 from penstock.connectors.formats.scalars import as_instant, moment_of, naive_utc, rounded
 from penstock.connectors.formats.values import field_names, field_values, row_maker
-from penstock.core.data_types import DecimalType, LocalZonedTimestampType
 from penstock.core.errors import RecordError, SinkError
-from penstock.core.types import TypeInformation
+from penstock.core.types.data_types import DecimalType, LocalZonedTimestampType
+from penstock.core.types.type_info import TypeInformation
 
 __all__ = ["arrow_schema", "row_converter", "table_of"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.core.errors import SourceError
-from penstock.core.types import TypeInformation, Types
+from penstock.core.types.type_info import TypeInformation, Types
 
 __all__ = ["in_microseconds", "row_type_of"]
 

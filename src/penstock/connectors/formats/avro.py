@@ -22,7 +22,7 @@ from penstock.connectors.formats.files import (
 )
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.core.errors import ProgramError, RecordError
-from penstock.core.types import ResultTypeQueryable, TypeInformation
+from penstock.core.types.type_info import ResultTypeQueryable, TypeInformation
 
 __all__ = [
     "AvroBulkWriters",

@@ -12,7 +12,7 @@ from penstock.connectors.formats.avro_rows import type_of
 from penstock.connectors.formats.avro_unions import Named, branch_of, kind_of, resolved
 from penstock.connectors.formats.values import field_values
 from penstock.core.errors import ProgramError
-from penstock.core.types import TypeInformation, Types
+from penstock.core.types.type_info import TypeInformation, Types
 
 __all__ = ["column_type", "from_columns", "to_columns"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.connectors.formats.avro_unions import Named, branch_of, kind_of, name_of, resolved, whole
 from penstock.connectors.formats.scalars import naive_utc
 from penstock.connectors.formats.values import field_values, row_maker
-from penstock.core.types import TypeInformation, Types
+from penstock.core.types.type_info import TypeInformation, Types
 
 __all__ = ["Named", "from_rows", "to_rows", "type_of"]
 

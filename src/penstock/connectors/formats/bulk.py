@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, BinaryIO, Generic
 
-from penstock.core.subscript import Subscriptable
-from penstock.core.type_variables import IN
+from penstock.core.types.subscript import Subscriptable
+from penstock.core.types.type_variables import IN
 
 __all__ = ["BulkWriterFactory"]
 

@@ -20,10 +20,10 @@ from penstock.connectors.formats.files import (
     damaged,
     refuse_empty,
 )
-from penstock.core.compat import warn_once
 from penstock.core.config import Configuration
+from penstock.core.config.compat import warn_once
 from penstock.core.errors import RecordError, SourceError
-from penstock.core.types import TypeInformation
+from penstock.core.types.type_info import TypeInformation
 
 __all__ = [
     "AvroParquetReaders",
@@ -123,7 +123,7 @@ class ParquetColumnarRowInputFormat(_ColumnarFormat):
 
     Timestamps are read to the microsecond, also those in INT96, which Flink writes.
 
-    >>> from penstock.core.types import Types
+    >>> from penstock.core.types.type_info import Types
     >>> ParquetColumnarRowInputFormat(Types.ROW_NAMED(["a"], [Types.INT()])).splittable("x.parquet")
     True
     """
@@ -354,7 +354,7 @@ _ORC_OPTIONS = {
 class OrcBulkWriters:
     """ORC files.
 
-    >>> from penstock.core.types import Types
+    >>> from penstock.core.types.type_info import Types
     >>> OrcBulkWriters.for_row_type(Types.ROW_NAMED(["a"], [Types.INT()])).suffix
     '.orc'
     """

@@ -32,7 +32,7 @@ from penstock.connectors.formats.files import (
 )
 from penstock.connectors.formats.values import row_maker
 from penstock.core.errors import SourceError
-from penstock.core.row import rows_of
+from penstock.core.types.row import rows_of
 
 __all__ = [
     "CsvBulkWriters",

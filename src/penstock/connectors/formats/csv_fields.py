@@ -14,7 +14,7 @@ from penstock.connectors.formats.kinds import element, fields, kind
 from penstock.connectors.formats.scalars import WHOLE_BOUNDS, naive_utc, reader, writer
 from penstock.connectors.formats.values import field_values, row_maker
 from penstock.core.errors import ProgramError, RecordError
-from penstock.core.types import TypeInformation
+from penstock.core.types.type_info import TypeInformation
 
 __all__ = ["CsvLine", "Marks", "column_reader", "element_separator", "field_reader", "split_line"]
 

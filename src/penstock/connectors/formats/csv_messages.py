@@ -14,7 +14,7 @@ from penstock.connectors.formats.kinds import fields, kind
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.connectors.formats.values import row_maker
 from penstock.core.errors import RecordError
-from penstock.core.types import TypeInformation
+from penstock.core.types.type_info import TypeInformation
 
 __all__ = ["CsvRowDeserializationSchema", "CsvRowSerializationSchema"]
 
@@ -54,7 +54,7 @@ class _Builder:
 class CsvRowDeserializationSchema(DeserializationSchema):
     """One CSV record a message, to a row.
 
-    >>> from penstock.core.types import Types
+    >>> from penstock.core.types.type_info import Types
     >>> row_type = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.STRING()])
     >>> CsvRowDeserializationSchema.Builder(row_type).set_field_delimiter("|").build().deserialize(b'1|"x|y"')
     Row(a=1, b='x|y')
@@ -121,7 +121,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
 class CsvRowSerializationSchema(SerializationSchema):
     """Rows (tuples, dataclasses, dicts) to one CSV record each, with its line end.
 
-    >>> from penstock.core.types import Types
+    >>> from penstock.core.types.type_info import Types
     >>> row_type = Types.ROW([Types.INT(), Types.LIST(Types.STRING())])
     >>> CsvRowSerializationSchema.Builder(row_type).build().serialize((1, ["x", "y"]))
     b'1,x;y\\n'

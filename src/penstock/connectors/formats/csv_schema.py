@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from penstock.core.compat import warn_once
+from penstock.core.config.compat import warn_once
 from penstock.core.errors import ProgramError
-from penstock.core.types import TypeInformation, Types
+from penstock.core.types.type_info import TypeInformation, Types
 
 __all__ = ["CsvColumn", "CsvDialect", "CsvSchema", "CsvSchemaBuilder"]
 

@@ -15,10 +15,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import IO, Any, BinaryIO, Generic, NamedTuple, cast
 
-from penstock.connectors.file_listing import edges, stat_file
+from penstock.connectors.files.listing import edges, stat_file
 from penstock.core.errors import OperatorError, PenstockError, ProgramError, RecordError, SourceError
-from penstock.core.subscript import Subscriptable
-from penstock.core.type_variables import T_co
+from penstock.core.types.subscript import Subscriptable
+from penstock.core.types.type_variables import T_co
 
 __all__ = [
     "BulkFormat",

@@ -17,8 +17,8 @@ from penstock.connectors.formats.scalars import WHOLE_BOUNDS, NumberText, reader
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
 from penstock.connectors.formats.values import field_values, row_maker
 from penstock.core.errors import ProgramError, RecordError
-from penstock.core.row import Row
-from penstock.core.types import TypeInformation
+from penstock.core.types.row import Row
+from penstock.core.types.type_info import TypeInformation
 
 __all__ = ["JsonReaderFormat", "JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
@@ -28,7 +28,7 @@ Convert = Callable[[Any], Any]
 class JsonRowDeserializationSchema(DeserializationSchema[Row]):
     """JSON objects to rows; fields are found by name, a missing one is None.
 
-    >>> from penstock.core.types import Types
+    >>> from penstock.core.types.type_info import Types
     >>> row_type = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.LIST(Types.STRING())])
     >>> schema = JsonRowDeserializationSchema.builder().type_info(row_type).build()
     >>> schema.deserialize(b'{"b": ["x"], "a": "7"}')
@@ -108,7 +108,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
 class JsonRowSerializationSchema(SerializationSchema):
     """Rows (tuples, dataclasses, dicts) to JSON objects, in the text that Jackson writes.
 
-    >>> from penstock.core.types import Types
+    >>> from penstock.core.types.type_info import Types
     >>> row_type = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.SQL_DATE()])
     >>> JsonRowSerializationSchema.builder().with_type_info(row_type).build().serialize((1, None))
     b'{"a":1,"b":null}'

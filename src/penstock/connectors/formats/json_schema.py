@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from penstock.core.errors import ProgramError
-from penstock.core.types import TypeInformation, Types
+from penstock.core.types.type_info import TypeInformation, Types
 
 __all__ = ["type_of_json_schema"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.core.types import TypeInformation
+from penstock.core.types.type_info import TypeInformation
 
 __all__ = ["BYTES", "element", "fields", "is_array", "is_bytes", "kind", "mentions"]
 
@@ -13,7 +13,7 @@ _ARRAYS = frozenset({"LIST", "BASIC_ARRAY", "PRIMITIVE_ARRAY", "OBJECT_ARRAY"})
 def kind(info: TypeInformation) -> str:
     """The name of a type without its parameters; `BYTES` for arrays of bytes, `LIST` for all other arrays.
 
-    >>> from penstock.core.types import Types
+    >>> from penstock.core.types.type_info import Types
     >>> kind(Types.BASIC_ARRAY(Types.INT())), kind(Types.PRIMITIVE_ARRAY(Types.BYTE())), kind(Types.INT())
     ('LIST', 'BYTES', 'INT')
     """

@@ -18,9 +18,9 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
 from penstock.connectors.formats.kinds import BYTES, kind
-from penstock.core.data_types import DecimalType, LocalZonedTimestampType
-from penstock.core.time import Instant
-from penstock.core.types import TypeInformation
+from penstock.core.time.spans import Instant
+from penstock.core.types.data_types import DecimalType, LocalZonedTimestampType
+from penstock.core.types.type_info import TypeInformation
 
 __all__ = ["WHOLE_BOUNDS", "NumberText", "as_instant", "moment_of", "naive_utc", "reader", "rounded", "writer"]
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Generic
 
 from penstock.core.errors import ProgramError, RecordError
-from penstock.core.row import Row
-from penstock.core.subscript import Subscriptable
-from penstock.core.type_variables import IN, OUT
-from penstock.core.types import TypeInformation, Types
+from penstock.core.types.row import Row
+from penstock.core.types.subscript import Subscriptable
+from penstock.core.types.type_info import TypeInformation, Types
+from penstock.core.types.type_variables import IN, OUT
 
 __all__ = [
     "ByteArraySchema",

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from penstock.core.errors import RecordError
-from penstock.core.row import Row, row_of
+from penstock.core.types.row import Row, row_of
 
 __all__ = ["field_names", "field_values", "plain", "row_maker"]
 

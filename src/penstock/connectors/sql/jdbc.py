@@ -9,10 +9,7 @@ from typing import Any
 from penstock.connectors.sql.dialects import Dialect
 from penstock.connectors.sql.options import JdbcConnectionOptions, JdbcExecutionOptions
 from penstock.connectors.sql.statements import count_parameters, is_idempotent, with_marks
-from penstock.core.clock import SystemClock
-from penstock.core.errors import ProgramError, SinkError
-from penstock.core.row import Row
-from penstock.core.sink import (
+from penstock.core.contracts.sink import (
     CommitRequest,
     Committer,
     DeliveryGuarantee,
@@ -21,8 +18,11 @@ from penstock.core.sink import (
     SupportsCommitter,
     WriterInitContext,
 )
-from penstock.core.sink_function import SinkFunction
-from penstock.core.types import RowTypeInfo, TupleTypeInfo
+from penstock.core.errors import ProgramError, SinkError
+from penstock.core.functions.sink import SinkFunction
+from penstock.core.time.clock import SystemClock
+from penstock.core.types.row import Row
+from penstock.core.types.type_info import RowTypeInfo, TupleTypeInfo
 
 __all__ = ["JdbcSink"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from penstock.connectors.sql.dialects import Dialect, dialect_of
-from penstock.core.compat import warn_once
+from penstock.core.config.compat import warn_once
 from penstock.core.errors import ProgramError
 
 __all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions"]

@@ -14,7 +14,7 @@ from penstock.core.cep.errors import MalformedPatternException
 from penstock.core.cep.patterns import Contiguity, NotStep, PatternSpec, Quantifier, Step, WithinType
 from penstock.core.cep.skip import AfterMatchSkipStrategy
 from penstock.core.cep.validate import check_pattern
-from penstock.core.time import Duration, Span, Time, duration_of, is_span
+from penstock.core.time.spans import Duration, Span, Time, duration_of, is_span
 
 __all__ = ["GroupPattern", "Pattern"]
 

@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, Generic
 
-from penstock.core.functions import Function
+from penstock.core.functions.base import Function
 from penstock.core.given import a_class_of, described
-from penstock.core.subscript import Subscriptable
-from penstock.core.type_variables import IN, T, T_co
+from penstock.core.types.subscript import Subscriptable
+from penstock.core.types.type_variables import IN, T, T_co
 
 __all__ = [
     "IterativeCondition",

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Generic
 
-from penstock.core.functions import Emitted, Function
-from penstock.core.output_tag import OutputTag
-from penstock.core.subscript import Subscriptable
-from penstock.core.type_variables import IN, OUT, T
+from penstock.core.functions.base import Emitted, Function
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.types.subscript import Subscriptable
+from penstock.core.types.type_variables import IN, OUT, T
 
 __all__ = [
     "PatternFlatSelectFunction",

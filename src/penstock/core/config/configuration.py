@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from penstock.core.config.option import ConfigOption
 from penstock.core.errors import ConfigurationError
-from penstock.core.time import parse_duration_ms
+from penstock.core.time.spans import parse_duration_ms
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from penstock.core.compat import accept
+from penstock.core.config.compat import accept
 from penstock.core.config.configuration import Configuration
 from penstock.core.config.known_settings import with_newest_names
 from penstock.core.config.option import ConfigOption
@@ -28,7 +28,7 @@ from penstock.core.config.options.job import (
     PARALLELISM,
 )
 from penstock.core.errors import ConfigurationError
-from penstock.core.time import Span, whole_ms
+from penstock.core.time.spans import Span, whole_ms
 
 __all__ = ["ExecutionConfig"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from penstock.core.config.option import EVERYWHERE, ConfigOption, Values
-from penstock.core.time import parse_duration_ms
+from penstock.core.time.spans import parse_duration_ms
 
 __all__ = ["chosen", "duration_ms", "flag", "folder", "listed", "number", "one_of", "setting", "size", "text", "whole"]
 

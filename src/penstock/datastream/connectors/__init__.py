@@ -1,8 +1,8 @@
 """Public names on PyFlink's path `pyflink.datastream.connectors`."""
 
-from penstock.connectors.buckets import BucketAssigner, RollingPolicy
-from penstock.connectors.file_sink import FileSink, OutputFileConfig, StreamingFileSink
-from penstock.connectors.file_source import (
+from penstock.connectors.files.buckets import BucketAssigner, RollingPolicy
+from penstock.connectors.files.sink import FileSink, OutputFileConfig, StreamingFileSink
+from penstock.connectors.files.source import (
     FileEnumeratorProvider,
     FileSource,
     FileSourceBuilder,
@@ -13,8 +13,8 @@ from penstock.connectors.hybrid_source import HybridSource, HybridSourceBuilder
 from penstock.connectors.sequences import NumberSequenceSource
 from penstock.connectors.sql.jdbc import JdbcSink
 from penstock.connectors.sql.options import JdbcConnectionOptions, JdbcExecutionOptions
-from penstock.core.sink import DeliveryGuarantee, Sink
-from penstock.core.source import Source
+from penstock.core.contracts.sink import DeliveryGuarantee, Sink
+from penstock.core.contracts.source import Source
 
 __all__ = [
     "BucketAssigner",

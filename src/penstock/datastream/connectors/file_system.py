@@ -1,6 +1,6 @@
 """Public names on PyFlink's path `pyflink.datastream.connectors.file_system`."""
 
-from penstock.connectors.buckets import (
+from penstock.connectors.files.buckets import (
     BucketAssigner,
     DefaultRollingPolicy,
     FileCompactor,
@@ -8,8 +8,8 @@ from penstock.connectors.buckets import (
     OnCheckpointRollingPolicy,
     RollingPolicy,
 )
-from penstock.connectors.file_sink import FileSink, OutputFileConfig, StreamingFileSink
-from penstock.connectors.file_source import (
+from penstock.connectors.files.sink import FileSink, OutputFileConfig, StreamingFileSink
+from penstock.connectors.files.source import (
     BulkFormat,
     FileEnumeratorProvider,
     FileSource,

@@ -17,7 +17,7 @@ from penstock.core.cep.conditions import IterativeCondition
 from penstock.core.cep.patterns import PatternSpec, names_of
 from penstock.core.cep.skip import AfterMatchSkipStrategy
 from penstock.core.errors import ProgramError
-from penstock.core.time import MAX_TIMESTAMP
+from penstock.core.time.spans import MAX_TIMESTAMP
 from penstock.runtime.cep.buffer import ROOT, EventStore, SharedBuffer
 from penstock.runtime.cep.moves import PASS, TAKE, Move, moves_of, starts_of
 from penstock.runtime.values import Record, Records

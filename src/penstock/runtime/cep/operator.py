@@ -12,10 +12,10 @@ from penstock.core.cep.conditions import IterativeCondition, parts
 from penstock.core.cep.functions import PatternProcessFunction, TimedOutPartialMatchHandler
 from penstock.core.cep.patterns import NotStep, Step
 from penstock.core.errors import TimestampError
-from penstock.core.functions import TimeDomain
-from penstock.core.job import ChainedOperator
-from penstock.core.output_tag import OutputTag
-from penstock.core.specs import PatternMatchSpec
+from penstock.core.functions.base import TimeDomain
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.program.specs import PatternMatchSpec
 from penstock.runtime.cep.nfa import NEVER, Found, Matching, Nfa
 from penstock.runtime.cep.store import StateEvents
 from penstock.runtime.context import LiveRuntimeContext, TaskContext

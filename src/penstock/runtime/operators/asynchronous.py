@@ -8,9 +8,9 @@ from collections.abc import Coroutine, Iterable, Iterator
 from itertools import repeat
 from typing import Any
 
-from penstock.core.clock import pause_ms
-from penstock.core.job import ChainedOperator
-from penstock.core.specs import AsyncSpec
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import AsyncSpec
+from penstock.core.time.clock import pause_ms
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, user_failure
 from penstock.runtime.operators.process import Emitter

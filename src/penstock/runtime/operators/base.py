@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from penstock.core.job import ChainedOperator
+from penstock.core.program.job import ChainedOperator
 from penstock.runtime.codec import detach
 from penstock.runtime.context import TaskContext, WatermarkChannel
 from penstock.runtime.poison import boundary_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from penstock.core.co_functions import KeyedBroadcastProcessFunction
 from penstock.core.errors import ProgramError
-from penstock.core.job import ChainedOperator
-from penstock.core.specs import BroadcastSpec
-from penstock.core.state import BroadcastState, MapStateDescriptor, State, StateDescriptor
+from penstock.core.functions.connected import KeyedBroadcastProcessFunction
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import BroadcastSpec
+from penstock.core.state.keyed import BroadcastState, MapStateDescriptor, State, StateDescriptor
 from penstock.runtime.codec import decode, encode
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.keyhash import subtask_of_group

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from penstock.core.conform import coerce
-from penstock.core.job import ChainedOperator
-from penstock.core.specs import SourceSpec
-from penstock.core.types import TypeInformation
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import SourceSpec
+from penstock.core.types.coercion import coerce
+from penstock.core.types.type_info import TypeInformation
 from penstock.runtime.failures import last_taken, user_failure
 from penstock.runtime.operators.base import Output
 from penstock.runtime.values import Records, Timestamps

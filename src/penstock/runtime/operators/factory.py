@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from penstock.core.errors import ProgramError
-from penstock.core.job import ChainedOperator
-from penstock.core.specs import (
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import (
     AsyncSpec,
     BroadcastSpec,
     CollectSpec,

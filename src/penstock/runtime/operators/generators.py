@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any, Protocol
 
 from penstock.core.errors import ProgramError
-from penstock.core.time import MAX_WATERMARK, MIN_TIMESTAMP, MIN_WATERMARK
-from penstock.core.watermark import (
+from penstock.core.time.spans import MAX_WATERMARK, MIN_TIMESTAMP, MIN_WATERMARK
+from penstock.core.time.watermarks import (
     BoundedOutOfOrderness,
     CustomGenerator,
     NoWatermarks,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any
 
-from penstock.core.job import ChainedOperator
-from penstock.core.poison import FailedTimer
-from penstock.core.specs import TransformSpec
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.poison import FailedTimer
+from penstock.core.program.specs import TransformSpec
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.process import Emitter
 from penstock.runtime.operators.transform import FilterOperator, FlatMapOperator

@@ -9,14 +9,14 @@ from itertools import repeat
 from typing import Any
 
 from penstock.core.errors import TimestampError
-from penstock.core.functions import TimeDomain
-from penstock.core.intervals import IntervalSide
-from penstock.core.job import ChainedOperator
-from penstock.core.join_functions import ProcessJoinFunction
-from penstock.core.output_tag import OutputTag
-from penstock.core.poison import FailedTimer
-from penstock.core.specs import IntervalJoinSpec
-from penstock.core.time import MAX_TIMESTAMP
+from penstock.core.functions.base import TimeDomain
+from penstock.core.functions.join import ProcessJoinFunction
+from penstock.core.program.intervals import IntervalSide
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.program.poison import FailedTimer
+from penstock.core.program.specs import IntervalJoinSpec
+from penstock.core.time.spans import MAX_TIMESTAMP
 from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, is_immutable, loads
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe

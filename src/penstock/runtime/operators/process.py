@@ -10,13 +10,13 @@ from itertools import repeat
 from typing import Any
 
 from penstock.core.errors import ProgramError, TimestampError
-from penstock.core.functions import KeyedProcessFunction, ProcessFunction, TimeDomain, TimerService
-from penstock.core.job import ChainedOperator
-from penstock.core.output_tag import OutputTag
-from penstock.core.rolling import RollingFunction
-from penstock.core.specs import BroadcastSpec, KeyedProcessSpec, ProcessSpec
-from penstock.core.stamped import Stamped
-from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
+from penstock.core.functions.base import KeyedProcessFunction, ProcessFunction, TimeDomain, TimerService
+from penstock.core.functions.rolling import RollingFunction
+from penstock.core.functions.stamped import Stamped
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.program.specs import BroadcastSpec, KeyedProcessSpec, ProcessSpec
+from penstock.core.time.spans import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP
 from penstock.runtime.codec import IMMUTABLE, detach
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, last_taken, not_iterable, user_failure

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from penstock.core.job import ChainedOperator
-from penstock.core.sink import SinkWriter, WriterInitContext
-from penstock.core.specs import CollectSpec, SinkSpec
+from penstock.core.contracts.sink import SinkWriter, WriterInitContext
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import CollectSpec, SinkSpec
 from penstock.runtime.chunk import COLLECTED, COMMITTABLES, DRIVER, PENDING, ChunkRow, Collected, encode_collected
 from penstock.runtime.codec import dumps
 from penstock.runtime.context import TaskContext

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from penstock.core.clock import Clock
-from penstock.core.job import ChainedOperator
-from penstock.core.sink import SinkWriter, WriterInitContext
-from penstock.core.sink_function import SinkFunction
-from penstock.core.specs import FunctionSinkSpec
-from penstock.core.time import MAX_WATERMARK
-from penstock.core.transactions import TwoPhaseCommitSinkFunction
-from penstock.core.watermark import Watermark
+from penstock.core.contracts.sink import SinkWriter, WriterInitContext
+from penstock.core.contracts.transactions import TwoPhaseCommitSinkFunction
+from penstock.core.functions.sink import SinkFunction
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import FunctionSinkSpec
+from penstock.core.time.clock import Clock
+from penstock.core.time.spans import MAX_WATERMARK
+from penstock.core.time.watermarks import Watermark
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import NO_RECORD, last_taken, user_failure
 from penstock.runtime.operators.base import Operator

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from penstock.core.errors import OperatorError, TimestampError
-from penstock.core.job import ChainedOperator
-from penstock.core.specs import TimestampsSpec
-from penstock.core.time import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP, MIN_WATERMARK
-from penstock.core.watermark import BoundedOutOfOrderness, IngestionTime, TimestampAssigner
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import TimestampsSpec
+from penstock.core.time.spans import MAX_TIMESTAMP, MAX_WATERMARK, MIN_TIMESTAMP, MIN_WATERMARK
+from penstock.core.time.watermarks import BoundedOutOfOrderness, IngestionTime, TimestampAssigner
 from penstock.runtime.chunk import ACTIVE, IDLE, Mark
 from penstock.runtime.context import TaskContext, WatermarkChannel
 from penstock.runtime.failures import describe, last_taken, user_failure

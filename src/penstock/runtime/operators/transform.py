@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import compress
 
-from penstock.core.job import ChainedOperator
-from penstock.core.specs import TransformSpec
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import TransformSpec
 from penstock.runtime.codec import IMMUTABLE, detach
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import last_taken, not_iterable, user_failure

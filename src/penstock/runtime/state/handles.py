@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock.core.functions import AggregateFunction
-from penstock.core.state import AggregatingState, ListState, MapState, ReducingState, ValueState
+from penstock.core.functions.base import AggregateFunction
+from penstock.core.state.keyed import AggregatingState, ListState, MapState, ReducingState, ValueState
 from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, loads
 from penstock.runtime.state.collections import (
     INLINE_ENTRIES,

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from penstock.core.errors import KeylessStateError
-from penstock.core.time import MAX_TIMESTAMP
+from penstock.core.time.spans import MAX_TIMESTAMP
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.state.store_keys import PageId
 from penstock.runtime.values import Entries, Key

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from penstock.core.clock import Clock
-from penstock.core.ttl import StateTtlConfig
+from penstock.core.state.ttl import StateTtlConfig
+from penstock.core.time.clock import Clock
 from penstock.runtime.codec import decode, dumps, encode, loads
 from penstock.runtime.state.collections import BucketMap, SegmentList, item_size
 from penstock.runtime.state.page import NO_TIMER, Page

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from penstock.core.state import StateDescriptor
+from penstock.core.state.keyed import StateDescriptor
 
 __all__ = ["TIMED", "TableName", "parse_table", "plain_table", "table_of", "timed_table"]
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from penstock.core.clock import Clock
-from penstock.core.functions import AggregateFunction
-from penstock.core.state import AggregatingState, ListState, MapState, ReducingState, ValueState
-from penstock.core.ttl import StateTtlConfig
+from penstock.core.functions.base import AggregateFunction
+from penstock.core.state.keyed import AggregatingState, ListState, MapState, ReducingState, ValueState
+from penstock.core.state.ttl import StateTtlConfig
+from penstock.core.time.clock import Clock
 from penstock.runtime.state.handles import PagedListState, PagedMapState, PagedValueState
 from penstock.runtime.state.sweep import Lifetime, Sweeper
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.core.clock import Clock
 from penstock.core.errors import CheckpointError
+from penstock.core.time.clock import Clock
 from penstock.spark.checkpoint.folder import Checkpoint
 
 __all__ = ["CheckpointOwnership"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from penstock._version import __version__
-from penstock.core.clock import SystemClock
 from penstock.core.errors import ForeignCheckpointError, SavepointError
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
+from penstock.core.time.clock import SystemClock
 from penstock.savepoint.compatibility import DEFAULT_MAX_PARALLELISM, another_program, fit, pin
 from penstock.savepoint.metadata import PlanNotes
 from penstock.savepoint.plan_notes import notes_of

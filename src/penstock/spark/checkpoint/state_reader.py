@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.taskcontext import TaskContext
 
-from penstock.core.source import Position
+from penstock.core.contracts.source import Position
 from penstock.runtime.operator_state import gather_union
 from penstock.savepoint.metadata import PlanNotes
 from penstock.savepoint.plan_notes import Positions

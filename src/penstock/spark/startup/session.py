@@ -14,9 +14,9 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from penstock.core.config import Configuration
-from penstock.core.dependencies import PythonDependencies
 from penstock.core.errors import ConfigurationError
-from penstock.core.job import JobPlan
+from penstock.core.program.dependencies import PythonDependencies
+from penstock.core.program.job import JobPlan
 from penstock.spark.dependencies import ship
 from penstock.spark.failures import translate
 from penstock.spark.frames import frame_vertices

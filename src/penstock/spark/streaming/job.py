@@ -13,13 +13,13 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.core.clock import SystemClock
 from penstock.core.config import Configuration
 from penstock.core.config.options.checkpoints import CHECKPOINT_DIR, SAVEPOINT_DIR
+from penstock.core.config.recovery import Recovery
 from penstock.core.errors import DamagedCheckpointError, JobFailedError, PenstockError, SavepointError
-from penstock.core.job import JobPlan
-from penstock.core.recovery import Recovery
+from penstock.core.program.job import JobPlan
 from penstock.core.scratch import scratch_folder
+from penstock.core.time.clock import SystemClock
 from penstock.jobs.client import JobClient, JobStatus
 from penstock.jobs.futures import CompletableFuture
 from penstock.jobs.job_thread import JobThread

@@ -6,8 +6,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from penstock.core.clock import Clock
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
+from penstock.core.time.clock import Clock
 from penstock.spark.client import JobRecord
 
 __all__ = ["BatchProgress", "JobContext", "RunProgress", "RunningQuery", "StopSignal", "WaitingClock"]

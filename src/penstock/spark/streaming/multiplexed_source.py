@@ -17,10 +17,10 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 from pyspark.sql.types import StructType
 
-from penstock.core.clock import SystemClock
-from penstock.core.job import JobPlan, Vertex
-from penstock.core.source import Lag, Position, SourceClock
-from penstock.core.source_function import FunctionSource
+from penstock.core.contracts.source import Lag, Position, SourceClock
+from penstock.core.functions.source import FunctionSource
+from penstock.core.program.job import JobPlan, Vertex
+from penstock.core.time.clock import SystemClock
 from penstock.runtime.chunk import DRIVER, FINISHED, LOST, BatchInfo, ChunkRow
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.source_function_runner import SourceFunctionRunners

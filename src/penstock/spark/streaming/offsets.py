@@ -6,7 +6,7 @@ import json
 from typing import Any
 from zlib import crc32
 
-from penstock.core.job import Vertex
+from penstock.core.program.job import Vertex
 
 __all__ = ["Offset", "Splits", "intact", "offset", "split_positions"]
 

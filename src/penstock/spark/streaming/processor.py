@@ -12,8 +12,8 @@ from pyspark.sql.streaming.stateful_processor import (
     TimerValues,
 )
 
-from penstock.core.clock import SystemClock
-from penstock.core.job import JobPlan
+from penstock.core.program.job import JobPlan
+from penstock.core.time.clock import SystemClock
 from penstock.runtime.chunk import ChunkRow
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.stage import StageTask, sorted_rows

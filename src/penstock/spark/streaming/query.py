@@ -9,8 +9,8 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.core.checkpointed import checkpointed_function
-from penstock.core.job import JobPlan
+from penstock.core.functions.checkpointed import checkpointed_function
+from penstock.core.program.job import JobPlan
 from penstock.runtime.operator_state import RunStart
 from penstock.savepoint.savepoint import Savepoint, UnionLists
 from penstock.spark.checkpoint.folder import Checkpoint

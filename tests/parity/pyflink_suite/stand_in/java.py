@@ -10,7 +10,7 @@ from typing import Any
 from penstock.common import Row, WatermarkStrategy
 from penstock.common.watermark_strategy import Watermark, WatermarkGenerator, WatermarkOutput
 from penstock.connectors.formats.schemas import DeserializationSchema, SerializationSchema
-from penstock.core.types import TypeInformation
+from penstock.core.types.type_info import TypeInformation
 from tests.parity.pyflink_suite.stand_in import avro_files, parquet_files
 from tests.parity.pyflink_suite.stand_in.reach import OutOfReach
 

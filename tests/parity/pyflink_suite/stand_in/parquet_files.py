@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.common.time import Instant
-from penstock.core.types import TypeInformation
+from penstock.core.types.type_info import TypeInformation
 from tests.parity.pyflink_suite.stand_in.avro_files import JavaSchema, Record
 
 _EPOCH = datetime.datetime(1970, 1, 1)

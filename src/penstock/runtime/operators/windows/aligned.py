@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any
 
-from penstock.core.functions import TimeDomain
-from penstock.core.job import ChainedOperator
-from penstock.core.specs import WindowSpec
-from penstock.core.time import MAX_TIMESTAMP
-from penstock.core.triggers import EventTimeTrigger, ProcessingTimeTrigger
-from penstock.core.window_assigners import TimeWindows, unstamped
-from penstock.core.window_functions import ProcessWindowFunction
-from penstock.core.windows import TimeWindow
+from penstock.core.functions.base import TimeDomain
+from penstock.core.functions.window import ProcessWindowFunction
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import WindowSpec
+from penstock.core.time.spans import MAX_TIMESTAMP
+from penstock.core.windows.assigners import TimeWindows, unstamped
+from penstock.core.windows.triggers import EventTimeTrigger, ProcessingTimeTrigger
+from penstock.core.windows.window import TimeWindow
 from penstock.runtime.codec import IMMUTABLE, detach, encode, loads
 from penstock.runtime.context import TaskContext
 from penstock.runtime.failures import describe, user_failure

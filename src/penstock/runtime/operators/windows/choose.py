@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.core.job import ChainedOperator
-from penstock.core.specs import WindowSpec
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import WindowSpec
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.windows.aligned import AlignedWindowOperator, is_aligned
 from penstock.runtime.operators.windows.guarded import guarded, guarded_functions

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from penstock.core.evictors import Evictor, TimestampedValue
-from penstock.core.functions import AggregateFunction, Function, ReduceFunction, RuntimeContext
-from penstock.core.windows import Window
+from penstock.core.functions.base import AggregateFunction, Function, ReduceFunction, RuntimeContext
+from penstock.core.windows.evictors import Evictor, TimestampedValue
+from penstock.core.windows.window import Window
 from penstock.runtime.state.handles import PagedListState, PagedValueState
 from penstock.runtime.state.namespaced import NamespaceSpace
 from penstock.runtime.values import Accumulator, Namespace, Record, Records

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.core.clock import Clock
 from penstock.core.errors import ProgramError
-from penstock.core.evictors import Evictor
-from penstock.core.functions import KeyedStateStore, RuntimeContext
-from penstock.core.output_tag import OutputTag
-from penstock.core.state import StateDescriptor
-from penstock.core.triggers import Trigger
-from penstock.core.window_functions import ProcessAllWindowFunction, ProcessWindowFunction
-from penstock.core.windows import WindowAssigner
+from penstock.core.functions.base import KeyedStateStore, RuntimeContext
+from penstock.core.functions.window import ProcessAllWindowFunction, ProcessWindowFunction
+from penstock.core.program.output_tag import OutputTag
+from penstock.core.state.keyed import StateDescriptor
+from penstock.core.time.clock import Clock
+from penstock.core.windows.evictors import Evictor
+from penstock.core.windows.triggers import Trigger
+from penstock.core.windows.window import WindowAssigner
 from penstock.runtime.context import LiveRuntimeContext
 from penstock.runtime.operators.process import Emitter
 from penstock.runtime.operators.windows.merging import pack, unpack

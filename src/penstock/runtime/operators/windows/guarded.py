@@ -14,11 +14,11 @@ from functools import cache
 from typing import Any
 
 from penstock.core.errors import PenstockError
-from penstock.core.functions import AggregateFunction, Function, ReduceFunction, RuntimeContext
-from penstock.core.job import ChainedOperator
-from penstock.core.poison import FailedWindow
-from penstock.core.specs import WindowSpec
-from penstock.core.windows import TimeWindow, Window
+from penstock.core.functions.base import AggregateFunction, Function, ReduceFunction, RuntimeContext
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.poison import FailedWindow
+from penstock.core.program.specs import WindowSpec
+from penstock.core.windows.window import TimeWindow, Window
 from penstock.runtime.list_keys import shown as shown_key
 from penstock.runtime.operators.windows.operator import WindowOperator
 from penstock.runtime.poison import run_to_end

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from penstock.core.windows import MergingWindowAssigner, TimeWindow, Window
+from penstock.core.windows.window import MergingWindowAssigner, TimeWindow, Window
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.values import Entries, Namespace
 

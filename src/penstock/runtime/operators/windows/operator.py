@@ -7,13 +7,13 @@ from itertools import repeat
 from typing import Any
 
 from penstock.core.errors import ProgramError
-from penstock.core.functions import TimeDomain
-from penstock.core.job import ChainedOperator
-from penstock.core.specs import WindowSpec
-from penstock.core.time import MAX_TIMESTAMP
-from penstock.core.triggers import TriggerResult
-from penstock.core.window_functions import ProcessWindowFunction
-from penstock.core.windows import MergingWindowAssigner, Window
+from penstock.core.functions.base import TimeDomain
+from penstock.core.functions.window import ProcessWindowFunction
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import WindowSpec
+from penstock.core.time.spans import MAX_TIMESTAMP
+from penstock.core.windows.triggers import TriggerResult
+from penstock.core.windows.window import MergingWindowAssigner, Window
 from penstock.runtime.context import LiveRuntimeContext, TaskContext
 from penstock.runtime.failures import describe, not_iterable, user_failure
 from penstock.runtime.list_keys import shown as shown_key

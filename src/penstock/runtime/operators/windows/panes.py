@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from functools import reduce
 from math import gcd
 
-from penstock.core.job import ChainedOperator
-from penstock.core.specs import WindowSpec
-from penstock.core.window_functions import ProcessWindowFunction
+from penstock.core.functions.window import ProcessWindowFunction
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import WindowSpec
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.windows.aligned import AlignedWindowOperator, Table, is_aligned
 from penstock.runtime.state.backend import EVENT

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from penstock.core.job import ChainedOperator
-from penstock.core.specs import WindowSpec
-from penstock.core.window_assigners import SessionWindows
-from penstock.core.window_functions import ProcessWindowFunction
+from penstock.core.functions.window import ProcessWindowFunction
+from penstock.core.program.job import ChainedOperator
+from penstock.core.program.specs import WindowSpec
+from penstock.core.windows.assigners import SessionWindows
 from penstock.runtime.codec import IMMUTABLE, encode, loads
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.windows.aligned import TimeWindowOperator, is_plain

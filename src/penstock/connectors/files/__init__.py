@@ -1,0 +1,1 @@
+"""Files: sources, sinks, watched folders."""

@@ -1,0 +1,1 @@
+"""What sources and sinks must be able to do, and what a path between them can promise."""

@@ -1,0 +1,1 @@
+"""Functions that users write, and the contexts they are given."""

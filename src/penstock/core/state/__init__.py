@@ -1,0 +1,1 @@
+"""Keyed state: handles and descriptors, time to live, backends."""

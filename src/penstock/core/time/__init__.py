@@ -1,0 +1,1 @@
+"""Durations and moments, watermark strategies, the clock."""

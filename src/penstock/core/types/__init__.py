@@ -1,0 +1,1 @@
+"""Type information, rows and serializers."""

@@ -1,0 +1,1 @@
+"""Windows, their assigners, triggers and evictors."""

@@ -1,0 +1,1 @@
+"""Graphs as text, JSON, Mermaid, SVG and HTML."""

@@ -6,20 +6,21 @@ from penstock.core.errors import ProgramError
 from penstock.core.program.partition import Exchange, Forward, Rebalance
 from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
 from penstock.graph.stream_graph import ChainStrategy, StreamEdge, StreamGraph, StreamNode
+from penstock.plan.options import PlanOptions
 
 __all__ = ["chain"]
 
 
-def chain(graph: StreamGraph, max_parallelism: int, chaining: bool = True) -> JobGraph:
+def chain(graph: StreamGraph, options: PlanOptions) -> JobGraph:
     """Afterwards: operators joined by a forward edge with equal parallelism share a vertex, exchanges are decided."""
     edges = {e: _exchange(graph, e) for e in graph.edges}
-    chained = {e.target: e for e in graph.edges if chaining and _chainable(graph, e, edges[e])}
+    chained = {e.target: e for e in graph.edges if options.chaining and _chainable(graph, e, edges[e])}
     heads = [n for n in graph.nodes if n.node_id not in chained]
     vertices = tuple(_vertex(graph, head, chained) for head in heads)
     cut = tuple(
         JobEdge(e.source, e.target, edges[e], e.tag, e.input) for e in graph.edges if chained.get(e.target) is not e
     )
-    return JobGraph(graph.name, vertices, cut, max_parallelism)
+    return JobGraph(graph.name, vertices, cut, options.max_parallelism)
 
 
 def _exchange(graph: StreamGraph, edge: StreamEdge) -> Exchange:

@@ -9,11 +9,12 @@ from penstock.core.errors import ProgramError
 from penstock.core.program.partition import Hash
 from penstock.core.program.specs import SourceSpec
 from penstock.graph.stream_graph import StreamGraph, StreamNode
+from penstock.plan.options import PlanOptions
 
 __all__ = ["check"]
 
 
-def check(graph: StreamGraph) -> StreamGraph:
+def check(graph: StreamGraph, _options: PlanOptions) -> StreamGraph:
     """Afterwards: there are operators, uids are unique, keyed operators have keyed inputs.
 
     Operators whose records go nowhere have been warned about: a job may be run for what its functions do.

@@ -17,14 +17,15 @@ from penstock.core.time.watermarks import CustomGenerator, NoWatermarks, Waterma
 from penstock.core.windows.triggers import ContinuousEventTimeTrigger, EventTimeTrigger, PurgingTrigger, Trigger
 from penstock.graph.job_graph import JobGraph
 from penstock.graph.stream_graph import StreamGraph, StreamNode
+from penstock.plan.options import PlanOptions
 
 __all__ = ["timeless_uids", "warn_of_missing_watermarks"]
 
 
-def warn_of_missing_watermarks(graph: StreamGraph, settings: RuntimeSettings) -> StreamGraph:
+def warn_of_missing_watermarks(graph: StreamGraph, options: PlanOptions) -> StreamGraph:
     """Afterwards: operators whose event time stands still for ever have been warned about; the graph is the same."""
     inputs = {n.node_id: [e.source for e in graph.inputs(n.node_id)] for n in graph.nodes}
-    silent = _silent_sources(graph.nodes, inputs, settings)
+    silent = _silent_sources(graph.nodes, inputs, options.settings)
     for node in graph.nodes:
         never = _never(node.spec)
         if never and silent[node.node_id]:

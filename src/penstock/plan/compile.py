@@ -1,51 +1,60 @@
-"""The passes, in order, in one place."""
+"""The passes, in order, in one place. A pass's docstring says what is true after it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 
-from penstock.core.contracts.guarantees import Guarantee
-from penstock.core.program.job import JobPlan, RuntimeSettings
+from penstock.core.program.job import JobPlan
 from penstock.graph.job_graph import JobGraph
 from penstock.graph.stream_graph import StreamGraph
 from penstock.plan.chain import chain
 from penstock.plan.check import check
-from penstock.plan.clocks import timeless_uids, warn_of_missing_watermarks
+from penstock.plan.clocks import warn_of_missing_watermarks
 from penstock.plan.guarantees import check_guarantees
 from penstock.plan.isolate import isolate_sources
 from penstock.plan.lower import lower
+from penstock.plan.options import PlanOptions
 from penstock.plan.parallelism import assign_parallelism
 from penstock.plan.uids import assign_uids
 from penstock.plan.watermarks import check_watermarks
 
-__all__ = ["PlanOptions", "compile_job", "compile_job_graph"]
+__all__ = [
+    "JOB_GRAPH_PASSES",
+    "JOB_PLAN_PASSES",
+    "STREAM_GRAPH_PASSES",
+    "PlanOptions",
+    "compile_job",
+    "compile_job_graph",
+]
 
+STREAM_GRAPH_PASSES: tuple[Callable[[StreamGraph, PlanOptions], StreamGraph], ...] = (
+    check,
+    check_guarantees,
+    warn_of_missing_watermarks,
+    assign_parallelism,
+    assign_uids,
+)
+"""Then `chain` makes the JobGraph."""
 
-@dataclass(frozen=True, slots=True)
-class PlanOptions:
-    """What the environment decides about a plan. `one_batch`: the whole input is read at once (bounded host).
+JOB_GRAPH_PASSES: tuple[Callable[[JobGraph, PlanOptions], JobGraph], ...] = (isolate_sources,)
+"""Then `lower` makes the JobPlan. The job graph that users are shown is the one before these passes."""
 
-    `asked`: the guarantee that the user asked for by the mode of checkpoints, None if nothing was said.
-    """
-
-    parallelism: int = 1
-    max_parallelism: int = 128
-    chaining: bool = True
-    one_batch: bool = False
-    settings: RuntimeSettings = field(default_factory=RuntimeSettings)
-    auto_uids: bool = True
-    asked: Guarantee | None = None
+JOB_PLAN_PASSES: tuple[Callable[[JobPlan, PlanOptions], JobPlan], ...] = (check_watermarks,)
 
 
 def compile_job_graph(graph: StreamGraph, options: PlanOptions) -> JobGraph:
-    """check → check guarantees → warn of missing watermarks → parallelism → uids → chain."""
-    checked = warn_of_missing_watermarks(check_guarantees(check(graph), options.asked), options.settings)
-    sized = assign_parallelism(checked, options.parallelism, options.max_parallelism)
-    return chain(assign_uids(sized, options.auto_uids), options.max_parallelism, options.chaining)
+    """The program checked and chained, as `penstock plan` shows it."""
+    for stream_pass in STREAM_GRAPH_PASSES:
+        graph = stream_pass(graph, options)
+    return chain(graph, options)
 
 
 def compile_job(graph: StreamGraph, options: PlanOptions) -> JobPlan:
-    """… → isolate sources → lower → check watermarks."""
-    isolated = isolate_sources(compile_job_graph(graph, options))
-    lowered = lower(isolated, options.settings, options.one_batch)
-    return check_watermarks(replace(lowered, timeless=timeless_uids(isolated, options.settings)))
+    """All passes: the plan that a host runs."""
+    job_graph = compile_job_graph(graph, options)
+    for job_pass in JOB_GRAPH_PASSES:
+        job_graph = job_pass(job_graph, options)
+    plan = lower(job_graph, options)
+    for plan_pass in JOB_PLAN_PASSES:
+        plan = plan_pass(plan, options)
+    return plan

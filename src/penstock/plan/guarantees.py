@@ -11,6 +11,7 @@ from penstock.core.contracts.guarantees import Guarantee, SinkKind
 from penstock.core.errors import ProgramError
 from penstock.core.program.specs import SourceSpec
 from penstock.graph.stream_graph import StreamGraph, StreamNode
+from penstock.plan.options import PlanOptions
 
 __all__ = ["Path", "check_guarantees", "guarantee_lines", "guarantees_text", "paths"]
 
@@ -73,8 +74,8 @@ def guarantees_text(graph: StreamGraph) -> str:
     return "\n".join((f"== Guarantees: {graph.name} ==", *lines))
 
 
-def check_guarantees(graph: StreamGraph, asked: Guarantee | None) -> StreamGraph:
-    """Afterwards: every path gives what its sink, or `asked` for the whole job, asks for; the graph is the same.
+def check_guarantees(graph: StreamGraph, options: PlanOptions) -> StreamGraph:
+    """Afterwards: every path gives what its sink, or `options.asked` for the whole job, asks for.
 
     Sources that cannot rewind have been warned about.
     """
@@ -82,7 +83,7 @@ def check_guarantees(graph: StreamGraph, asked: Guarantee | None) -> StreamGraph
         if isinstance(node.spec, SourceSpec) and not node.spec.source.replayable:
             _warn(node)
     for path in paths(graph):
-        _check(path, asked)
+        _check(path, options.asked)
     return graph
 
 

@@ -8,11 +8,12 @@ from penstock.core.program.partition import Forward
 from penstock.core.program.specs import SourceSpec, TimestampsSpec
 from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
 from penstock.graph.stream_graph import StreamNode
+from penstock.plan.options import PlanOptions
 
 __all__ = ["isolate_sources"]
 
 
-def isolate_sources(graph: JobGraph) -> JobGraph:
+def isolate_sources(graph: JobGraph, _options: PlanOptions) -> JobGraph:
     """Afterwards: a vertex that begins with a source holds only operators that need neither state nor the clock.
 
     What is cut off is reached by forward edges, so that every source split stays a channel of its own.

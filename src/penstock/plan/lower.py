@@ -2,32 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from hashlib import blake2b
 
 from penstock.core.errors import ProgramError
-from penstock.core.program.job import ChainedOperator, InEdge, JobPlan, OutEdge, RuntimeSettings, Vertex
+from penstock.core.program.job import ChainedOperator, InEdge, JobPlan, OutEdge, Vertex
 from penstock.core.program.partition import Forward
 from penstock.core.program.specs import SourceSpec
 from penstock.graph.job_graph import JobEdge, JobGraph, JobVertex
+from penstock.plan.clocks import timeless_uids
+from penstock.plan.options import PlanOptions
 
 __all__ = ["lower"]
 
 
-def lower(graph: JobGraph, settings: RuntimeSettings, one_batch: bool) -> JobPlan:
+def lower(graph: JobGraph, options: PlanOptions) -> JobPlan:
     """Afterwards: every vertex has a level above all its inputs, a place among the partitions, and numbered edges."""
-    levels = _levels(graph)
-    index_of = {n.node_id: i for i, v in enumerate(graph.vertices) for n in v.nodes}
-    widths = [_width(v, one_batch) for v in graph.vertices]
-    partitions = max((v.parallelism for i, v in enumerate(graph.vertices) if levels[i] > 0), default=1)
-    edges = list(enumerate(graph.edges))
-    vertices = tuple(
-        _lowered(i, v, levels[i], widths, partitions, edges, index_of) for i, v in enumerate(graph.vertices)
-    )
-    return JobPlan(graph.name, vertices, partitions, graph.max_parallelism, settings)
+    layout = _Layout.of(graph, options.one_batch)
+    vertices = tuple(_lowered(i, vertex, layout) for i, vertex in enumerate(graph.vertices))
+    timeless = timeless_uids(graph, options.settings)
+    return JobPlan(graph.name, vertices, layout.partitions, graph.max_parallelism, options.settings, timeless)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What one vertex must know of the others: levels, widths, which vertex an operator is in, the numbered edges."""
+
+    levels: list[int]
+    widths: list[int]
+    partitions: int
+    index_of: dict[int, int]
+    edges: tuple[JobEdge, ...]
+
+    @staticmethod
+    def of(graph: JobGraph, one_batch: bool) -> _Layout:
+        levels = _levels(graph)
+        return _Layout(
+            levels,
+            [_width(v, one_batch) for v in graph.vertices],
+            max((v.parallelism for i, v in enumerate(graph.vertices) if levels[i] > 0), default=1),
+            _index_of(graph),
+            graph.edges,
+        )
+
+
+def _index_of(graph: JobGraph) -> dict[int, int]:
+    """Operator to the index of its vertex."""
+    return {n.node_id: i for i, v in enumerate(graph.vertices) for n in v.nodes}
 
 
 def _levels(graph: JobGraph) -> list[int]:
-    index_of = {n.node_id: i for i, v in enumerate(graph.vertices) for n in v.nodes}
+    index_of = _index_of(graph)
     levels: dict[int, int] = {}
 
     def level(index: int, trail: tuple[int, ...]) -> int:
@@ -49,17 +74,27 @@ def _width(vertex: JobVertex, one_batch: bool) -> int:
     )
 
 
-def _lowered(
-    index: int,
-    vertex: JobVertex,
-    level: int,
-    widths: list[int],
-    partitions: int,
-    edges: list[tuple[int, JobEdge]],
-    index_of: dict[int, int],
-) -> Vertex:
-    place = {n.node_id: i for i, n in enumerate(vertex.nodes)}
-    operators = tuple(
+def _lowered(index: int, vertex: JobVertex, layout: _Layout) -> Vertex:
+    width, uid = layout.widths[index], vertex.head.uid or ""
+    return Vertex(
+        index,
+        layout.levels[index],
+        width,
+        _first(uid, width, layout.partitions),
+        _operators(vertex),
+        _in_edges(index, layout),
+        _out_edges(index, vertex, layout),
+    )
+
+
+def _place(vertex: JobVertex) -> dict[int, int]:
+    """Operator to its place in the chain."""
+    return {n.node_id: i for i, n in enumerate(vertex.nodes)}
+
+
+def _operators(vertex: JobVertex) -> tuple[ChainedOperator, ...]:
+    place = _place(vertex)
+    return tuple(
         ChainedOperator(
             n.uid or "",
             n.name,
@@ -71,24 +106,22 @@ def _lowered(
         )
         for n in vertex.nodes
     )
-    in_edges = tuple(
-        InEdge(number, widths[index_of[e.source]], isinstance(e.exchange, Forward), e.input)
-        for number, e in edges
-        if index_of[e.target] == index
+
+
+def _in_edges(index: int, layout: _Layout) -> tuple[InEdge, ...]:
+    return tuple(
+        InEdge(number, layout.widths[layout.index_of[e.source]], isinstance(e.exchange, Forward), e.input)
+        for number, e in enumerate(layout.edges)
+        if layout.index_of[e.target] == index
     )
-    out_edges = tuple(
-        OutEdge(number, place[e.source], e.tag, index_of[e.target], e.exchange)
-        for number, e in edges
-        if index_of[e.source] == index
-    )
-    return Vertex(
-        index,
-        level,
-        widths[index],
-        _first(operators[0].uid, widths[index], partitions),
-        operators,
-        in_edges,
-        out_edges,
+
+
+def _out_edges(index: int, vertex: JobVertex, layout: _Layout) -> tuple[OutEdge, ...]:
+    place = _place(vertex)
+    return tuple(
+        OutEdge(number, place[e.source], e.tag, layout.index_of[e.target], e.exchange)
+        for number, e in enumerate(layout.edges)
+        if layout.index_of[e.source] == index
     )
 
 

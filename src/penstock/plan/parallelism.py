@@ -7,17 +7,18 @@ from dataclasses import replace
 from penstock.core.errors import ProgramError
 from penstock.core.program.specs import CollectSpec, SourceSpec
 from penstock.graph.stream_graph import StreamGraph, StreamNode
+from penstock.plan.options import PlanOptions
 
 __all__ = ["assign_parallelism"]
 
 
-def assign_parallelism(graph: StreamGraph, default: int, max_parallelism: int) -> StreamGraph:
-    """Afterwards: every node's parallelism is a number from 1 to `max_parallelism`.
+def assign_parallelism(graph: StreamGraph, options: PlanOptions) -> StreamGraph:
+    """Afterwards: every node's parallelism is a number from 1 to the maximum parallelism.
 
     A collecting sink runs beside what it collects, so that records arrive as that emitted them; where it collects
     streams of different widths, in one subtask.
     """
-    sized = replace(graph, nodes=tuple(_assigned(n, default, max_parallelism) for n in graph.nodes))
+    sized = replace(graph, nodes=tuple(_assigned(n, options.parallelism, options.max_parallelism) for n in graph.nodes))
     widths = {n.node_id: n.parallelism for n in sized.nodes}
     return replace(sized, nodes=tuple(_beside_input(graph, n, widths) for n in sized.nodes))
 

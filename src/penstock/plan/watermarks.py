@@ -9,11 +9,12 @@ from penstock.core.errors import ProgramError
 from penstock.core.program.job import JobPlan, Vertex
 from penstock.core.program.specs import SourceSpec, TimestampsSpec
 from penstock.core.time.watermarks import NoWatermarks
+from penstock.plan.options import PlanOptions
 
 __all__ = ["check_watermarks"]
 
 
-def check_watermarks(plan: JobPlan) -> JobPlan:
+def check_watermarks(plan: JobPlan, _options: PlanOptions) -> JobPlan:
     """Afterwards: with a watermark per record, every source that watermarks are made from has one split."""
     if plan.settings.per_record_watermarks:
         for vertex in plan.sources:

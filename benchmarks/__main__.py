@@ -8,10 +8,10 @@ import sys
 from collections.abc import Collection, Sequence
 
 from benchmarks import report
-from benchmarks.jobs import JOBS
+from benchmarks.jobs.registry import JOBS
 from benchmarks.machine import cores, describe
 from benchmarks.model import Job
-from benchmarks.peers import PEERS
+from benchmarks.peers.registry import PEERS
 from benchmarks.schedule import measure
 
 ROUNDS, QUICK_ROUNDS = 5, 2

@@ -6,7 +6,7 @@ from html import escape
 from math import ceil, floor, log10
 from typing import Any
 
-from benchmarks.peers import PENSTOCK
+from benchmarks.peers.registry import PENSTOCK
 
 LABEL, WIDTH, BAR, GAP, TOP, RIGHT = 190, 460, 16, 5, 58, 90
 INK, PAPER, OURS, THEIRS, GRID = "#222", "#fff", "#c2410c", "#64748b", "#e2e8f0"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.model import Job, Ref
-from benchmarks.peers import PENSTOCK
+from benchmarks.peers.registry import PENSTOCK
 from benchmarks.plots import svg
 from benchmarks.schedule import Measured
 from benchmarks.summary import Number, Result, Verdict, number, rounds, verdicts

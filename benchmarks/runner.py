@@ -15,7 +15,7 @@ from benchmarks.envs import ROOT, SCRATCH, interpreter
 from benchmarks.inputs import Answer
 from benchmarks.machine import session_mb
 from benchmarks.model import PEAK_MB, Outcome, Trial
-from benchmarks.peers import PEERS, Peer
+from benchmarks.peers.registry import PEERS, Peer
 
 TIMEOUT_S, LOOK_S = 900, 2
 

@@ -1,4 +1,4 @@
-"""The peer's side of a run: ``python -m benchmarks.peer_… JOB PARAMS FILE``.
+"""The peer's side of a run: ``python -m benchmarks.peers.… JOB PARAMS FILE``.
 
 PARAMS is a JSON object; the outcome is written to FILE, so that an engine may print what it likes.
 """
@@ -53,7 +53,7 @@ def since_start_ms() -> float:
 
 
 def serve(measures: Mapping[str, Callable[[Any], Outcome]]) -> None:
-    """Run the measure that the command line names. Called at the end of every ``peer_…`` module."""
+    """Run the measure that the command line names. Called at the end of every module in `peers`."""
     job, params, target = sys.argv[1:]
     outcome = measures[job](PARAMS[job](**json.loads(params)))
     Path(target).write_text(json.dumps(asdict(outcome)), encoding="utf-8")

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks import events, job_files, plots, report
+from benchmarks import events, plots, report
 from benchmarks.events import AS_THEY_COME, JOIN, LOGINS, SESSIONS, SLIDING, TUMBLING, WORDS
-from benchmarks.jobs import JOBS
+from benchmarks.jobs import files as job_files
+from benchmarks.jobs.registry import JOBS
 from benchmarks.model import Job, Outcome, Ref, Requirement, Trial
 from benchmarks.nexmark.oracle import LOOPS
-from benchmarks.peers import PEERS
-from benchmarks.penstock_events import PROGRAMS
+from benchmarks.peers.penstock_events import PROGRAMS
+from benchmarks.peers.registry import PEERS
 from benchmarks.schedule import Measured
 from penstock.datastream import StreamExecutionEnvironment
 from penstock.testing import collect, local_job

@@ -51,6 +51,7 @@ class Group:
 
     @property
     def title(self) -> str:
+        """The names of its operators, as they are chained."""
         return " → ".join(box.title for box in self.boxes)
 
     @property
@@ -75,11 +76,14 @@ class Arrow:
 
     @property
     def label(self) -> str:
+        """The words on the arrow: the exchange, and the side output in brackets."""
         return f"{self.strategy.lower()} [{self.tag}]" if self.tag else self.strategy.lower()
 
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
+    """One graph, ready to be drawn or written. `kind` is "Stream graph", "Job graph" or "Execution graph"."""
+
     kind: str
     name: str
     groups: tuple[Group, ...]
@@ -87,6 +91,7 @@ class Diagram:
 
     @property
     def title(self) -> str:
+        """The heading above the drawing."""
         return f"{self.kind}: {self.name}"
 
 
@@ -94,7 +99,7 @@ class Diagram:
 
 
 def stream_diagram(graph: StreamGraph) -> Diagram:
-    """Operators as written (G1)."""
+    """The operators as the program wrote them, one box each."""
     place = {node.node_id: index for index, node in enumerate(graph.nodes)}
     groups = tuple(Group((_box(node),), parallelism=node.parallelism) for node in graph.nodes)
     arrows = tuple(
@@ -115,7 +120,7 @@ def _box(node: StreamNode) -> Box:
 
 
 def job_diagram(graph: JobGraph) -> Diagram:
-    """Chains as boxes in boxes (G2)."""
+    """The chained operators: one frame a vertex, one box an operator."""
     groups = tuple(_vertex(vertex) for vertex in graph.vertices)
     arrows = tuple(Arrow(*_ends(graph, e), e.exchange.arrow, e.tag) for e in graph.edges)
     return Diagram("Job graph", graph.name, groups, arrows)
@@ -136,7 +141,7 @@ def _ends(graph: JobGraph, edge: JobEdge) -> tuple[int, int]:
 
 
 def execution_diagram(graph: JobGraph) -> Diagram:
-    """Every parallel subtask and who sends to whom (G1, G4)."""
+    """Every parallel subtask, and which subtasks it sends to."""
     groups = tuple(
         Group(
             tuple(_box(node) for node in vertex.nodes), (), vertex.parallelism, True, shown_subtasks(vertex.parallelism)
@@ -171,7 +176,7 @@ def _wired(groups: tuple[Group, ...], ends: tuple[int, int], edge: JobEdge) -> A
 
 
 def _receivers(exchange: Exchange, sender: int, senders: int, receivers: int) -> Iterable[int]:
-    """Whom a subtask may send to."""
+    """The receivers that one sending subtask may reach."""
     match exchange:
         case Forward():
             return (sender,)

@@ -2,7 +2,7 @@
 
 The usual four steps: a layer for every box (longest path), orders within layers that cross few edges, places
 within layers near the neighbours, routes. Between two layers of boxes lies a layer for labels and for edges that
-pass. *Along* is the direction of flow, *across* the other one; who draws decides which of them is x.
+pass. *Along* is the direction of flow, *across* the other one; the caller decides which of them is x.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
+    """Where everything lies: a place for each box and a route for each edge, in the order given, and the size."""
+
     boxes: tuple[Placed, ...]
     routes: tuple[Route, ...]
     along: float

@@ -31,10 +31,12 @@ class JobVertex:
 
     @property
     def head(self) -> StreamNode:
+        """The first operator of the chain, which receives what comes over the edges."""
         return self.nodes[0]
 
     @property
     def name(self) -> str:
+        """The operators' names, as they are chained."""
         return " -> ".join(n.name for n in self.nodes)
 
 
@@ -48,6 +50,7 @@ class JobGraph:
     max_parallelism: int
 
     def vertex_of(self, node_id: int) -> JobVertex:
+        """The vertex that an operator was chained into."""
         return next(v for v in self.vertices if any(n.node_id == node_id for n in v.nodes))
 
     @property

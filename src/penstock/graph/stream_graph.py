@@ -61,10 +61,13 @@ class StreamGraph:
     edges: tuple[StreamEdge, ...]
 
     def node(self, node_id: int) -> StreamNode:
+        """The operator with this number, which must exist."""
         return next(n for n in self.nodes if n.node_id == node_id)
 
     def inputs(self, node_id: int) -> tuple[StreamEdge, ...]:
+        """The edges that end at an operator, in the order written."""
         return tuple(e for e in self.edges if e.target == node_id)
 
     def outputs(self, node_id: int) -> tuple[StreamEdge, ...]:
+        """The edges that begin at an operator, in the order written."""
         return tuple(e for e in self.edges if e.source == node_id)

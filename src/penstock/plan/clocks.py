@@ -65,7 +65,7 @@ def _never(spec: OperatorSpec) -> str | None:
 
 
 def _waits(trigger: Trigger) -> bool:
-    """Whether a trigger fires by event time alone; of one that the user has written nobody can tell."""
+    """Whether a trigger fires by event time alone. A trigger of the user's is taken not to: we cannot know."""
     while isinstance(trigger, PurgingTrigger):
         trigger = trigger.nested_trigger
     return isinstance(trigger, EventTimeTrigger | ContinuousEventTimeTrigger)

@@ -32,6 +32,7 @@ class Path:
 
     @property
     def reason(self) -> str:
+        """Why the path gives no more, as it stands in brackets behind the guarantee."""
         return self.kind.reason if self.rewinds else "the source cannot rewind"
 
     def __str__(self) -> str:
@@ -69,7 +70,7 @@ def guarantee_lines(graph: StreamGraph) -> tuple[tuple[str, str], ...]:
 
 
 def guarantees_text(graph: StreamGraph) -> str:
-    """One line a path."""
+    """The text that a job logs when it starts: one line for each path."""
     lines = (f"{path}: {given}" for path, given in guarantee_lines(graph))
     return "\n".join((f"== Guarantees: {graph.name} ==", *lines))
 
@@ -97,7 +98,7 @@ def _warn(node: StreamNode) -> None:
 
 
 def _check(path: Path, of_job: Guarantee | None) -> None:
-    """A sink's own word is stronger than the job's: it says what is wanted of this path."""
+    """What the sink asks for decides; only where it asks for nothing does the job's mode count."""
     of_sink = path.sink.spec.asked_guarantee
     if of_sink is not None:
         _refuse_if_less(path, of_sink, f"sink '{path.sink.name}' asks for {of_sink.name}")

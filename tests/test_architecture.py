@@ -20,6 +20,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "core": frozenset(),
     "jobs": frozenset({"core", "savepoint"}),
     "graph": frozenset({"core"}),
+    "drawing": frozenset({"core", "graph"}),
     "connectors": frozenset({"core"}),
     "api": frozenset({"core", "graph", "connectors", "jobs"}),
     "plan": frozenset({"core", "graph"}),
@@ -31,7 +32,7 @@ ROOMS: dict[str, frozenset[str]] = {
     "testing": frozenset({"core", "connectors", "plan", "runtime", "savepoint", "local", "api"}),
     "cli": frozenset({"core", "api", "jobs"}),
     "launch": frozenset(
-        {"core", "graph", "connectors", "api", "plan", "runtime", "savepoint", "jobs", "spark", "local"}
+        {"core", "graph", "drawing", "connectors", "api", "plan", "runtime", "savepoint", "jobs", "spark", "local"}
     ),
     "demo": FACADES,  # a user's program that ships with the package
     "_version": frozenset(),

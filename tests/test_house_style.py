@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "penstock"
-ROOMS = ("core", "graph", "plan", "runtime", "jobs", "local")
+ROOMS = ("core", "graph", "drawing", "plan", "runtime", "jobs", "local")
 CLOCKS = frozenset(
     {f"time.{name}" for name in ("time", "time_ns", "monotonic", "monotonic_ns", "sleep")}
     | {f"datetime.datetime.{name}" for name in ("now", "utcnow", "today")}
@@ -78,7 +78,7 @@ def test_a_use_of_the_clock_is_reported(tmp_path: Path, room: str, text: str, na
 @pytest.mark.parametrize("name", ["core/time/clock.py", "spark/host.py"])
 def test_clock_modules_and_other_rooms_may(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    path.parent.mkdir()
+    path.parent.mkdir(parents=True)
     path.write_text("import time\ntime.time()")
     assert clock_uses(tmp_path) == []
 

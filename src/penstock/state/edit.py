@@ -251,7 +251,7 @@ def _renamed_source(note: SourceNote, uid: str) -> SourceNote:
     return replace(note, uid=uid)
 
 
-def _rows(rows: Any) -> Iterable[Any]:
+def _rows(rows: Any) -> Iterable[object]:
     """The rows of a pandas or Spark DataFrame, or what is iterable anyhow."""
     for method in ("itertuples", "toLocalIterator"):
         if hasattr(rows, method):

@@ -157,7 +157,9 @@ class StateView:
         """As `timers`, as a Spark DataFrame; keys and namespaces come as text."""
         return self._spark_frame(spark, uid, timers, _TIMER_SCHEMA, _timer_text)
 
-    def _spark_frame(self, spark: Any, uid: str, read: Any, schema: str, row: Callable[[Any], tuple[Any, ...]]) -> Any:
+    def _spark_frame(
+        self, spark: Any, uid: str, read: Any, schema: str, row: Callable[[Any], tuple[Any, ...]]
+    ) -> object:
         self._note(uid)
         self.savepoint.verify()
         groups = self.metadata.max_parallelism

@@ -22,7 +22,6 @@ from penstock.core.recovery import Recovery
 from penstock.core.scratch import scratch_folder
 from penstock.jobs.client import JobClient, JobStatus
 from penstock.jobs.futures import CompletableFuture
-from penstock.jobs.job_thread import JobThread
 from penstock.jobs.restart import restart_strategy
 from penstock.jobs.savepoint_requests import SavepointRequest
 from penstock.runtime.admission import admission
@@ -106,13 +105,12 @@ class StreamingJob(SparkJobClient):
             strategy,
             self._metrics,
             publish_control,
-            unending=bool(frame_vertices(plan)),
+            unending=bool(frame_vertices(job.plan)),
         )
         runner = QueryRunner(
             job, self._committer, self._savepoints, self._ownership, publish_control, self._start, self._explain
         )
-        supervisor = Supervisor(job, runner, self._ownership, strategy, self._metrics, self._explain_end, self._finish)
-        self._thread = JobThread(supervisor.supervise, f"penstock-{job_id}")
+        return Supervisor(job, runner, self._ownership, strategy, self._metrics, self._explain_end, self._finish)
 
     # -- for the parts --------------------------------------------------------------------------------
 

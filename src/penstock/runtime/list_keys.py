@@ -68,12 +68,12 @@ def hashable(key: object) -> Key:
 
 
 def _restored(data: bytes) -> Key:
-    """A pickled stand-in: the list is kept, and its form made anew, so that no form is ever on disk."""
+    """Called by unpickling: makes the stand-in of the pickled list. The canonical form itself is never on disk."""
     return hashable(loads(data))
 
 
 def shown(key: object) -> Any:
-    """The key as user functions see it; a list is made anew for each caller.
+    """The key as user functions see it; each caller gets a new list.
 
     >>> shown(hashable(["a", ["b"]]))
     ['a', ['b']]

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,8 @@ from penstock.core.recovery import Recovery
 from penstock.core.scratch import scratch_folder
 from penstock.jobs.client import JobClient, JobStatus
 from penstock.jobs.futures import CompletableFuture
-from penstock.jobs.restart import restart_strategy
+from penstock.jobs.job_thread import JobThread
+from penstock.jobs.restart import RestartStrategy, restart_strategy
 from penstock.jobs.savepoint_requests import SavepointRequest
 from penstock.runtime.admission import admission
 from penstock.runtime.batch_output import BatchOutput
@@ -95,7 +96,13 @@ class StreamingJob(SparkJobClient):
         self._metrics = JobMetrics(self._admission.limits)
         self._savepoints = savepoint_coordinator(spark, self._checkpoint, plan, clock)
         self._ownership = CheckpointOwnership(self._checkpoint, clock)
-        publish_control = ControlPublisher(job, control, self._savepoints, self._admission.limits).publish_control
+        publisher = ControlPublisher(job, control, self._savepoints, self._admission.limits)
+        supervisor = self._join(publisher.publish_control, strategy)
+        self._thread = JobThread(supervisor.supervise, f"penstock-{job_id}")
+
+    def _join(self, publish_control: Callable[[], None], strategy: RestartStrategy) -> Supervisor:
+        """Make the parts that run the job, each with the parts that it uses; the supervisor is the outermost."""
+        job = self._job
         self._committer = BatchCommitter(
             job,
             self._commits,

@@ -83,7 +83,7 @@ def test_values_take_the_form_of_their_type(info: TypeInformation, given: Any, m
 )
 def test_values_that_do_not_fit_are_refused(info: TypeInformation, given: Any, text: str) -> None:
     """P9"""
-    with pytest.raises(RecordError, match=rf"is no .*: {text}"):
+    with pytest.raises(RecordError, match=rf"is not of type .*: {text}"):
         coerce(info, given)
 
 
@@ -100,7 +100,7 @@ def test_tuples_of_a_collection_become_rows() -> None:
 def test_the_item_that_does_not_fit_is_named() -> None:
     """P9"""
     with pytest.raises(
-        ProgramError, match=r"from_collection\(\): item 1: \('b',\) \(tuple\) is no .*: it has 1 fields"
+        ProgramError, match=r"from_collection\(\): item 1: \('b',\) \(tuple\) is not of type .*: it has 1 fields"
     ):
         environment().from_collection([("a", 1), ("b",)], type_info=PERSON)
 

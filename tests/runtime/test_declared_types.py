@@ -134,7 +134,9 @@ def test_a_side_output_has_the_type_of_its_tag() -> None:
 
 def test_a_record_that_cannot_have_the_type_is_refused_by_name() -> None:
     """P9"""
-    with pytest.raises(PenstockError, match=r"(?s)Operator 'Map' \(uid m\).*'text' \(str\) is no .*: give a Row"):
+    with pytest.raises(
+        PenstockError, match=r"(?s)Operator 'Map' \(uid m\).*'text' \(str\) is not of type .*: give a Row"
+    ):
         run(lambda s: s.map(lambda v: v, PERSON).uid("m"), "text")
 
 

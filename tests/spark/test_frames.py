@@ -141,7 +141,7 @@ def test_rows_of_a_frame_need_a_folder_that_python_can_open() -> None:
     """P9"""
     from penstock.spark.materialized_frames import _folder
 
-    with pytest.raises(ProgramError, match=r"'Source: f' is a batch DataFrame .* s3://b/c is none. Name one in"):
+    with pytest.raises(ProgramError, match=r"'Source: f' is a batch DataFrame .* s3://b/c is not one. Name one in"):
         _folder("s3://b/c", Configuration(), "Source: f")
     shared = _folder("s3://b/c", Configuration({"penstock.tmp-dir": "/shared"}), "Source: f")
     assert shared.startswith("/shared/penstock-frames-")

@@ -49,7 +49,7 @@ class StreamExecutionEnvironment(Settings):
         self._transformations: list[Transformation] = []
         self._caches: list[Cache] = []
         self._names = self._order = 0
-        self._spark: Any = None
+        self._spark: object = None
         self._tabled: list[Transformation] = []
 
     @staticmethod

@@ -152,7 +152,7 @@ class PatternStream(Generic[T]):
 
     def _selected(
         self, what: str, given: tuple[Any, ...], output_type: TypeInformation[object] | None
-    ) -> DataStream[Any]:
+    ) -> DataStream[object]:
         if len(given) not in (1, 3):
             raise TypeError(
                 f"{what}() takes (function) or (tag, timeout_function, function), got {len(given)} arguments"
@@ -176,7 +176,7 @@ class PatternStream(Generic[T]):
         return keyed._add("PatternMatch", spec)._typed(output_type).set_parallelism(1)
 
 
-def _method(given: object, expected: type, method: str, where: str) -> Callable[..., Any]:
+def _method(given: object, expected: type, method: str, where: str) -> Callable[..., object]:
     if isinstance(given, expected):
         bound: Callable[..., Any] = getattr(given, method)
         return bound

@@ -27,7 +27,7 @@ class Table:
     def __init__(self, t_env: StreamTableEnvironment, origin: _Stream | _Query) -> None:
         self._t_env = t_env
         self._origin = origin
-        self._frame: Any = None
+        self._frame: object = None
 
     def to_data_frame(self) -> Any:
         """The table as a Spark DataFrame; a stream under it is run, once."""
@@ -120,7 +120,7 @@ class StreamTableEnvironment:
     def __init__(self, env: StreamExecutionEnvironment) -> None:
         self._env = env
         self._views: dict[str, Table] = {}
-        self._spark: Any = None
+        self._spark: object = None
 
     @staticmethod
     def create(stream_execution_environment: StreamExecutionEnvironment) -> StreamTableEnvironment:

@@ -24,7 +24,7 @@ from penstock.core.functions.window import (
     ProcessWindowFunction,
     WindowFunction,
 )
-from penstock.core.given import described, instance_of
+from penstock.core.given import described
 from penstock.core.program.output_tag import OutputTag
 from penstock.core.program.specs import WindowSpec
 from penstock.core.time.spans import Span, whole_ms
@@ -118,7 +118,8 @@ class _Windowed(Generic[T, Win]):
         window_function: Function | None,
         output_type: TypeInformation[object] | None,
     ) -> DataStream[object]:
-        instance_of(aggregate_function, AggregateFunction, "aggregate()")
+        if not isinstance(aggregate_function, AggregateFunction):
+            raise TypeError(f"aggregate() takes an AggregateFunction, got {described(aggregate_function)}")
         return self._add(aggregate_function, self._function(window_function, "aggregate()"), output_type)
 
     def _applied(self, window_function: Function, output_type: TypeInformation[object] | None) -> DataStream[Any]:

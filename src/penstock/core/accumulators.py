@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+N = TypeVar("N", int, float)
 V = TypeVar("V")
 R = TypeVar("R")
 
@@ -44,33 +46,33 @@ class Accumulator(ABC, Generic[V, R]):
         """Back to what it was when new."""
 
     @abstractmethod
-    def merge(self, other: Any) -> None:
+    def merge(self, other: Self) -> None:
         """Take in what another accumulator of this kind holds."""
 
     def clone(self) -> Self:
         return copy.deepcopy(self)
 
 
-class _Sum(Accumulator[Any, Any]):
-    zero: Any = 0
+class _Sum(Accumulator[N, N]):
+    zero: N
 
-    def __init__(self, value: Any = None) -> None:
-        self._value = self.zero if value is None else value
+    def __init__(self, value: N | None = None) -> None:
+        self._value: N = self.zero if value is None else value
 
-    def add(self, value: Any) -> None:
+    def add(self, value: N) -> None:
         self._value += value
 
-    def get_local_value(self) -> Any:
+    def get_local_value(self) -> N:
         return self._value
 
     def reset_local(self) -> None:
         self._value = self.zero
 
-    def merge(self, other: Any) -> None:
+    def merge(self, other: Self) -> None:
         self._value += other._value
 
 
-class IntCounter(_Sum):
+class IntCounter(_Sum[int]):
     """A sum of whole numbers.
 
     >>> counter = IntCounter()
@@ -79,62 +81,66 @@ class IntCounter(_Sum):
     2
     """
 
+    zero = 0
 
-class LongCounter(_Sum):
+
+class LongCounter(_Sum[int]):
     """A sum of whole numbers."""
 
+    zero = 0
 
-class DoubleCounter(_Sum):
+
+class DoubleCounter(_Sum[float]):
     """A sum of floats."""
 
     zero = 0.0
 
 
-class _Extreme(Accumulator[Any, Any]):
-    choose: Any = max
+class _Extreme(Accumulator[N, N | None]):
+    choose: Callable[..., Any] = max
 
-    def __init__(self, value: Any = None) -> None:
-        self._value = value
+    def __init__(self, value: N | None = None) -> None:
+        self._value: N | None = value
 
-    def add(self, value: Any) -> None:
+    def add(self, value: N) -> None:
         self._value = value if self._value is None else type(self).choose(self._value, value)
 
-    def get_local_value(self) -> Any:
+    def get_local_value(self) -> N | None:
         return self._value
 
     def reset_local(self) -> None:
         self._value = None
 
-    def merge(self, other: Any) -> None:
+    def merge(self, other: Self) -> None:
         if other._value is not None:
             self.add(other._value)
 
 
-class IntMaximum(_Extreme):
+class IntMaximum(_Extreme[int]):
     """The largest number added; None if none was."""
 
 
-class LongMaximum(_Extreme):
+class LongMaximum(_Extreme[int]):
     """The largest number added; None if none was."""
 
 
-class DoubleMaximum(_Extreme):
+class DoubleMaximum(_Extreme[float]):
     """The largest number added; None if none was."""
 
 
-class IntMinimum(_Extreme):
+class IntMinimum(_Extreme[int]):
     """The smallest number added; None if none was."""
 
     choose = min
 
 
-class LongMinimum(_Extreme):
+class LongMinimum(_Extreme[int]):
     """The smallest number added; None if none was."""
 
     choose = min
 
 
-class DoubleMinimum(_Extreme):
+class DoubleMinimum(_Extreme[float]):
     """The smallest number added; None if none was."""
 
     choose = min
@@ -156,7 +162,7 @@ class AverageAccumulator(Accumulator[float, float]):
     def reset_local(self) -> None:
         self._count, self._sum = 0, 0.0
 
-    def merge(self, other: Any) -> None:
+    def merge(self, other: Self) -> None:
         self._count += other._count
         self._sum += other._sum
 
@@ -176,7 +182,7 @@ class ListAccumulator(Accumulator[T, list[T]]):
     def reset_local(self) -> None:
         self._items = []
 
-    def merge(self, other: Any) -> None:
+    def merge(self, other: Self) -> None:
         self._items.extend(other._items)
 
 
@@ -195,5 +201,5 @@ class Histogram(Accumulator[int, dict[int, int]]):
     def reset_local(self) -> None:
         self._counts = Counter()
 
-    def merge(self, other: Any) -> None:
+    def merge(self, other: Self) -> None:
         self._counts.update(other._counts)

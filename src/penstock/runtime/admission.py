@@ -38,9 +38,9 @@ class SourceLimit:
 class Admission:
     """Limits of every source, in records of a split.
 
-    A batch is taken to cost a time of its own and a time per record, as the last batches show. What the target leaves
-    for records is dealt out evenly among the splits that had more to give than they were allowed. A job begins with
-    batches that are not large, and its first one is left out of account: workers start in it.
+    The model is that a batch costs a fixed time and a time per record, both estimated from the last batches. The time
+    that the target leaves for records is dealt out evenly among the splits that had more records than they were
+    allowed. A job starts with small batches, and its first batch does not count: workers start in it.
 
     >>> held = Admission({"clicks": SourceLimit(1000, 1 << 30)}, target_ms=1000)
     >>> held.note(12_000, {("clicks", 0): (1000, 50_000)})
@@ -65,7 +65,8 @@ class Admission:
         return dict(self._limits)
 
     def note(self, took_ms: int, read: Mapping[tuple[str, int], tuple[int, int]]) -> None:
-        """A batch has run: how long, and how many records and bytes each split (source's uid, number) brought."""
+        """Called when a batch has run: how long it took, and how many records and bytes each split (uid, number)
+        brought."""
         records = sum(count for count, _ in read.values())
         if records and not self._first:
             self._seen.append((records, took_ms))

@@ -99,7 +99,7 @@ class BatchInfo(NamedTuple):
 
 
 def channel_id(edge_id: int, sender: int) -> int:
-    """A channel is an edge and the sending subtask (or source split)."""
+    """The number of a channel: an edge and the sending subtask (or source split)."""
     return edge_id << _CHANNEL_BITS | sender
 
 
@@ -114,7 +114,8 @@ def edge_of(channel: int) -> int:
 
 
 def sort_key(row: ChunkRow) -> tuple[int, int]:
-    """Order within a channel is kept; channels are interleaved fairly. Control comes first."""
+    """The key by which a receiver sorts rows: order within a channel is kept, channels are interleaved, control is
+    first."""
     return (row.seq, row.channel)
 
 

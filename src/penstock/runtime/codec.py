@@ -43,7 +43,7 @@ IMMUTABLE: frozenset[type] = frozenset(
 
 @stable("Encoded")
 class Encoded(bytes):
-    """A mutable value in its encoded form; decoded anew each time it is read."""
+    """A mutable value in its encoded form; each read decodes it again, so that reads share nothing."""
 
     __slots__ = ()
 
@@ -137,7 +137,7 @@ def is_immutable(value: Record) -> bool:
 
 
 def _is_named_tuple(cls: type) -> bool:
-    """One whose instances have no attributes beside their fields."""
+    """Whether a class is a named tuple whose instances have no attributes beside their fields."""
     return issubclass(cls, tuple) and hasattr(cls, "_fields") and cls.__dict__.get("__slots__") == ()
 
 

@@ -48,7 +48,7 @@ class CommitCoordinator:
         self.lost_records = 0
 
     def hold(self, output: BatchOutput) -> None:
-        """A batch ran; it is not durable yet. Recovered committables are committed now."""
+        """Called when a batch has run and is not durable yet: hold its output, and commit recovered committables."""
         assert self._waiting is None, "the batch before has not been released"
         for uid, requests in _requests(output.pending).items():
             self._commit(uid, requests, recovered=True)
@@ -60,7 +60,7 @@ class CommitCoordinator:
         return self._waiting is not None
 
     def release(self) -> None:
-        """The batch is durable: hand over and commit."""
+        """Called when the batch is durable: hand over its results and commit it."""
         output, self._waiting = self._waiting, None
         if output is None:
             return
@@ -143,7 +143,7 @@ def _print_to_err(text: str) -> None:
 
 
 def _print_prefix(identifier: str, subtask: int, parallelism: int) -> str:
-    """As Flink: `id:subtask> value`, the subtask only where there are several."""
+    """The prefix of a printed record as Flink has it: `id:subtask> `, the subtask only if there are several."""
     where = str(subtask + 1) if parallelism > 1 else ""
     joined = ":".join(part for part in (identifier, where) if part)
     return f"{joined}> " if joined else ""

@@ -223,7 +223,8 @@ class LiveRuntimeContext(RuntimeContext):
             )
 
     def _table(self, backend: KeyedBackend, descriptor: StateDescriptor) -> tuple[str, Lifetime | None]:
-        """The table of a state; one that gained or lost its TTL since the last run takes over the other's entries."""
+        """The table of a state. A state that gained or lost its time to live since the last run takes over its old
+        entries."""
         plain, timed = plain_table(descriptor.kind, descriptor.name), timed_table(descriptor.kind, descriptor.name)
         config = descriptor.ttl_config
         if self._timed.setdefault(descriptor.name, config is not None) != (config is not None):

@@ -33,14 +33,15 @@ def install_requirements(requirements: str, cache: str | None, folder: str, pyth
 
 
 def in_front_of_path(folders: Sequence[str]) -> None:
-    """Let modules be found in folders before they are looked for elsewhere."""
+    """Put folders at the front of the module search path."""
     sys.path[:0] = [folder for folder in folders if folder not in sys.path]
     importlib.invalidate_caches()
 
 
 @contextlib.contextmanager
 def dependencies_at_hand(dependencies: PythonDependencies) -> Iterator[None]:
-    """In this process, while the block runs: files and packages importable, archives in the working folder."""
+    """While the block runs, make files and packages importable in this process, and archives files of its working
+    folder."""
     if dependencies in (PythonDependencies(), PythonDependencies(executable=dependencies.executable)):
         yield
         return

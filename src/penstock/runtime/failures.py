@@ -28,7 +28,7 @@ def describe(value: object, limit: int = 300) -> str:
 
 
 def last_taken(values: list[Any], rest: object) -> Any:
-    """The record that an iterator over `values` gave out last: the one a failing function was called with."""
+    """The record that an iterator over `values` returned last: the one that a failing function was called with."""
     return values[len(values) - length_hint(rest) - 1] if values else None
 
 
@@ -46,7 +46,7 @@ def user_failure(operator: str, uid: str, doing: str, record: object, error: Bas
 
 
 def not_iterable(operator: str, uid: str, doing: str, record: object, result: object) -> UserFunctionError:
-    """For a function that must yield records or return an iterable of them, and returned something else."""
+    """The error for a function that must yield records or return an iterable of them and returned something else."""
     shown = describe(record)
     return UserFunctionError(
         f"{doing} of operator '{operator}' (uid {uid}) returned {describe(result)} ({type(result).__name__}) "
@@ -58,7 +58,7 @@ def not_iterable(operator: str, uid: str, doing: str, record: object, result: ob
 
 
 def named(error: OperatorError, operator: str, uid: str) -> OperatorError:
-    """The same error, with the operator in it."""
+    """The same error with the operator's name in it."""
     return type(error)(f"Operator '{operator}' (uid {uid}): {error.args[0]}", operator, uid)
 
 

@@ -15,8 +15,8 @@ __all__ = ["HeavyKeys"]
 class HeavyKeys:
     """Counts per key for at most `capacity` keys. The true count of a key lies between `count` and `count + error`.
 
-    When there are too many keys, the count of the first that has to go is taken off all: a summary
-    that can be merged with others. Keys with more than one in `capacity` of all records are never lost.
+    When there are too many keys, the count of the first key that has to go is subtracted from all: such summaries can
+    be merged. Keys with more than one in `capacity` of all records are never lost.
 
     >>> heavy = HeavyKeys(2)
     >>> heavy.count("aaabcaa")

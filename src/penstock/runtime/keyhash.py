@@ -1,7 +1,7 @@
 """The stable route of a key (G5): equal keys, equal route, on every machine, process and run.
 
 Python's `hash` of strings differs between processes and is not used for them. Its hash of numbers
-is fixed by the language reference (equal numbers of any type hash alike) and is.
+is fixed by the language reference (equal numbers of any type hash alike), so it is used.
 """
 
 from __future__ import annotations
@@ -112,14 +112,14 @@ def _hash_sequence(key: Any) -> int:
 
 
 def _hash_datetime(key: datetime.datetime) -> int:
-    """By the moment, read as Python's own `hash` reads it: `fold` is left out, since moments of one zone that differ in
-    nothing else are equal."""
+    """Hash the moment as Python's own `hash` does: without `fold`, since moments of one zone that differ in nothing
+    else are equal."""
     since = key.replace(tzinfo=None) - datetime.datetime.min
     return _hash_timestamp(since - (key.replace(fold=0).utcoffset() or datetime.timedelta()))
 
 
 def _hash_moment(key: datetime.datetime) -> int:
-    """A subclass of datetime. That of pandas has nanoseconds, and a NaT that is not equal to itself."""
+    """Hash a subclass of datetime: pandas' Timestamp has nanoseconds, and its NaT is not equal to itself."""
     if key != key:
         raise KeyTypeError(f"{key!r} cannot be a key: it is not equal to itself. Map it to a value of its own first")
     nanos = getattr(key, "nanosecond", 0)
@@ -191,7 +191,7 @@ _BY_BASE: tuple[tuple[type, Callable[[Any], int]], ...] = (
 
 
 def _hash_other(key: Any) -> int:
-    """Subclasses of supported types (they may equal their base), enums, numpy scalars, frozen dataclasses."""
+    """Hash subclasses of supported types (they may equal their base), enums, numpy scalars and frozen dataclasses."""
     if isinstance(key, numpy.datetime64 | numpy.timedelta64):
         return _hash_numpy_time(key)
     if type(key).__module__ == "numpy" and hasattr(key, "item") and getattr(key, "ndim", 1) == 0:

@@ -75,7 +75,7 @@ def _restored(data: bytes) -> Any:
 
 
 def shown(key: object) -> Any:
-    """The key as user functions see it; a list is made anew for each caller.
+    """The key as user functions see it; each caller gets a new list.
 
     >>> shown(hashable(["a", ["b"]]))
     ['a', ['b']]

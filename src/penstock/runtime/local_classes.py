@@ -58,7 +58,8 @@ _define: Callable[[type], bytes] | None = None
 
 
 def enter_job(plan: JobPlan) -> None:
-    """From here on this thread works for a job. Hosts call it before they read or write a job's records or state."""
+    """Called by hosts before they read or write a job's records or state: from here on this thread works for that
+    job."""
     global _latest
     known = _PLANS.get(id(plan))
     if known is None:
@@ -70,7 +71,7 @@ def enter_job(plan: JobPlan) -> None:
 
 
 def define_with(define: Callable[[type], bytes]) -> None:
-    """Give the means of pickling a class by value; a host whose jobs run in one process needs none."""
+    """Set the function that pickles a class by value; a host whose jobs run in one process needs none."""
     global _define
     _define = define
 

@@ -22,11 +22,12 @@ _TRIM = _find_trim()
 
 
 def give_back() -> None:
-    """Return free pages that lie between used ones: after much has been freed, a process else keeps its peak size."""
+    """Return free memory to the operating system: otherwise a process keeps its peak size after much has been freed."""
     if _TRIM is not None:
         _TRIM(0)
 
 
 def seldom_collect() -> None:
-    """Chunks are thousands of small tuples: at Python's own threshold the cycle collector takes a third of the time."""
+    """Raise the threshold of the cycle collector: chunks are thousands of small tuples, and it would take a third of
+    the time."""
     gc.set_threshold(50_000, 20, 20)

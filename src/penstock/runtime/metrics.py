@@ -18,7 +18,7 @@ Report = dict[str, Any]
 
 
 class _Counter(Counter, Meter):
-    """Counts; as a counter or as a meter with a span of time."""
+    """A counter, or with a span of time a meter."""
 
     def __init__(self, span_seconds: int | None = None) -> None:
         self._span_seconds = span_seconds

@@ -46,7 +46,8 @@ class _Latest:
 
 
 class MetricsAggregator:
-    """Reports of subtasks by vertex and subtask. Only reports of committed batches are entered, each once."""
+    """Adds up reports by vertex and subtask. The commit coordinator adds the reports of a batch once, when it is
+    durable."""
 
     def __init__(self) -> None:
         self._subtasks: dict[tuple[int, int], Report] = {}
@@ -121,7 +122,7 @@ class MetricsAggregator:
         return found
 
     def accumulators(self) -> Report:
-        """Results by name."""
+        """The results of all accumulators by name."""
         return {name: one.get_local_value() for name, one in self._accumulators.items()}
 
 

@@ -1,4 +1,4 @@
-"""Operator state at work: lists of a subtask, in blocks of items in the store (S3)."""
+"""Operator state: the lists of a subtask, in the store as blocks of items (S3)."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class FunctionState(OperatorStateStore, FunctionInitializationContext, FunctionS
         return stored
 
     def _refuse_other_mode(self, name: str, mode: bytes) -> None:
-        """A list that was written in the other mode would not be found, and start empty."""
+        """Refuse a list that was written in the other mode: it would not be found, and start empty."""
         place, other = self._place, UNION if mode == SPLIT else SPLIT
         gathered = place.start.union if place.start is not None and place.start.union is not None else {}
         in_union = mode == SPLIT and self.is_restored() and bool(gathered.get((place.names.prefix, name)))
@@ -256,7 +256,7 @@ def _digest(blob: bytes) -> bytes:
 
 
 def list_blocks(items: list[Stored]) -> list[bytes]:
-    """A list as the store keeps it."""
+    """The blocks in which the store keeps a list."""
     blocks = _blocks(items)
     return [dumps((len(blocks), block)) for block in blocks]
 

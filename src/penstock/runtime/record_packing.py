@@ -20,7 +20,7 @@ __all__ = ["packed"]
 
 
 class _Packed:
-    """Unpickles as the list it was made of."""
+    """Pickles as a packed list, and unpickles as the list itself."""
 
     __slots__ = ("_parts",)
 
@@ -62,7 +62,7 @@ def _tuples_by_name(cls: type | str, names: tuple[str, ...], contents: Sequence[
 
 @lru_cache(256)
 def _is_plain_named_tuple(cls: type) -> bool:
-    """Made by `namedtuple` or `NamedTuple`, with nothing of its own in how it is made or pickled."""
+    """Whether a class was made by `namedtuple` or `NamedTuple` and does not change how it is made or pickled."""
     return (
         cls.__bases__ == (tuple,)
         and {"_fields", "_make", "_replace"} <= cls.__dict__.keys()

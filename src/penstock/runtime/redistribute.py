@@ -1,4 +1,4 @@
-"""Operator state dealt out to another number of subtasks."""
+"""Deals operator state out to another number of subtasks."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def redistribute(spec: OperatorSpec, states: _States, share: Share) -> Any:
 
 
 def _any_of(states: _States, share: Share) -> Any:
-    """Broadcast state: the same in all subtasks, so any will do, even one that others lack."""
+    """Broadcast state is the same in all subtasks: any snapshot will do, even one that others lack."""
     own = states.get(share.subtask % share.before)
     return own if own is not None else next(iter(states.values()), None)
 
 
 def _pending(states: _States, share: Share) -> Any:
-    """Committables: the first subtask sends all back to the driver, unless they have been committed for good.
+    """Committables: the first subtask sends all of them to the driver again, unless they have been committed for good.
 
-    Without the generation they were made in: batches are counted anew, so a sink begins another.
+    Their generation is dropped: batches are counted from the start again, so the sink begins a new one.
     """
     if share.committed or share.subtask:
         return None
@@ -53,7 +53,7 @@ def _pending(states: _States, share: Share) -> Any:
 
 
 def _generators(states: _States, share: Share) -> Any:
-    """Watermark generators: a source split's goes where the split goes, that of a whole subtask to its successor."""
+    """Watermark generators: that of a source split follows the split, that of a whole subtask goes to its successor."""
     if share.drained or not states:
         return None
     watches: dict[WatermarkChannel, Any] = {}

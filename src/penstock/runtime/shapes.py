@@ -107,13 +107,13 @@ class _Shape:
         self.reduced = reader, (cls, " ".join(names))
 
     def __call__(self, *args: Any) -> Any:
-        """Pickle wants something that can be called."""
+        """Pickle requires a callable."""
         make, described = self.reduced
         return make(*described)(*args)
 
 
 class _Reducers(dict[type, _Reducer]):
-    """How instances of each class are written; a class is looked at when it is met for the first time."""
+    """The reducer of each class, made when the class is met for the first time."""
 
     def __missing__(self, cls: type) -> _Reducer:
         if len(self) >= _MOST_CLASSES:
@@ -180,7 +180,7 @@ def _tuple_reducer(shape: _Shape) -> _Reducer:
 
 
 def _object_reducer(cls: type, names: tuple[str, ...]) -> _Reducer:
-    """As values in the order of the fields if a record has these and nothing else, else by name."""
+    """A reducer that writes values in the order of the fields; a record with other attributes is written by name."""
     new, shape, slots = (cls,), _Shape(cls, names), _slots(cls)
     count = len(names)
 
@@ -213,7 +213,7 @@ def _object_reducer(cls: type, names: tuple[str, ...]) -> _Reducer:
 
 
 def _several(getter: Any, names: tuple[str, ...]) -> Callable[[Any], _Reduced]:
-    """A getter that always answers with a tuple."""
+    """A getter that always returns a tuple."""
     if not names:
         return lambda record: ()
     get = getter(*names)
@@ -275,11 +275,11 @@ DICT_FIELDS = _DictFields()
 
 
 class _Bare:
-    """Takes the place of a record whose class has changed."""
+    """The plain object that a record whose class has changed is read into."""
 
 
 class _Refitting(pickle.Unpickler):
-    """Reads a record without asking its class, which is the first that is named."""
+    """Reads a record into a plain object instead of its class, which is the first class named in the pickle."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(io.BytesIO(data))

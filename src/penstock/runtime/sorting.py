@@ -32,7 +32,7 @@ _KeyRun = tuple[tuple[int, int], Key, list[_Entry]]
 
 
 class SortedRecords(NamedTuple):
-    """Neighbours that belong to one input."""
+    """Sorted records that follow each other and belong to one input."""
 
     input: int
     values: Records
@@ -64,7 +64,7 @@ class RecordSorter:
         self._spilled: list[list[tuple[int, int]]] = []
 
     def add(self, index: int, values: Sequence[Record], times: Timestamps, keys: Keys, size: int) -> None:
-        """Records of one input; `size` is that of their payload."""
+        """Add records of one input; `size` is the size of their payload."""
         self._by_time = self._by_time or (times is not None and keys is not None)
         runs = self._runs
         entries = zip(times if times is not None else repeat(None), repeat(index), values, strict=False)
@@ -104,7 +104,7 @@ class RecordSorter:
         give_back()
 
     def drain(self) -> Iterator[SortedRecords]:
-        """Everything, in order; may be called once."""
+        """Yield all records in order. May be called once."""
         runs: Iterable[_KeyRun] = self._sorted()
         if self._spilled:
             sorted_parts = [*map(self._read_back, self._spilled), runs]

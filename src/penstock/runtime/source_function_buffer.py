@@ -167,7 +167,7 @@ class SourceFunctionBuffer(SourceContext):
         self._next = stop
 
     def narrow(self, limit: int) -> None:
-        """Take at most so many events from here on, and never more than the settings allow."""
+        """Set how many events the buffer takes from here on; never more than the settings allow."""
         self._room = max(1, min(limit, self._capacity))
 
     def still(self) -> AbstractContextManager[object]:
@@ -182,7 +182,7 @@ class SourceFunctionBuffer(SourceContext):
         self._replay = (stop, reached)
 
     def replayed(self, patience_s: float) -> bool:
-        """Wait for the batch planned before; False if it does not come about."""
+        """Wait for the batch planned before; returns False if it is not complete in time."""
         with self._changed:
             self._changed.wait_for(lambda: self._replay is None or self._closed, patience_s)
             return self._replay is None

@@ -37,13 +37,13 @@ class EventKeeper(Protocol):
     """
 
     def keep(self, place: str, events: bytes) -> str:
-        """Keep events that a place emitted; the name under which they are found again, also after a crash."""
+        """Keep events; returns the name under which they are found again, also after a crash."""
 
     def kept(self, name: str) -> bytes:
         """Events that were kept; raises, naming the file, if it is gone or damaged."""
 
     def forget(self, name: str) -> None:
-        """The batch is durable."""
+        """Forget events: their batch is durable."""
 
 
 class SourceFunctionRunner:
@@ -145,7 +145,8 @@ class SourceFunctionRunner:
         return self._keeper.keep(f"{self.desc.uid}/{self._split}", dumps(self.buffer.between(first, stop).batches))
 
     def _replay(self, start: Position, end: Position) -> None:
-        """Begin with a batch that was planned before: complete when the state is the one with which it ended."""
+        """Begin with a batch that was planned before: it is complete when the function has the state that it ended
+        with."""
         state, most = self._state, _REPLAY_EVENTS + 4 * (events_at(end) - events_at(start))
         assert state is not None
         planned = end.at["state"]
@@ -266,7 +267,7 @@ class SourceFunctionRunners:
         return HeldEvents([], stop - first) if running is None else running.buffer.between(first, stop)
 
     def release(self, vertex_id: int, split: int, upto: Position) -> None:
-        """Everything before a position is durable."""
+        """Forget events before a position: they are durable."""
         running = self._splits.get((vertex_id, split))
         if running is not None:
             running.buffer.release(events_at(upto))

@@ -1,4 +1,4 @@
-"""Operator state of source functions (S3): it travels in the positions, so that records and state are one."""
+"""Operator state of source functions (S3): it travels in their positions, so that it always fits the records."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["SourceState", "events_at", "kept_name", "renewed"]
 
 
 def events_at(position: Position) -> int:
-    """How many events had left a function at a position of it."""
+    """How many events a function had emitted at a position."""
     at = position.at
     return int(at["events"] if isinstance(at, dict) else at)
 
 
 def kept_name(position: Position) -> str | None:
-    """Under which name the events of the batch that ends at a position are kept; None if they are not."""
+    """The name under which the events of the batch that ends at a position are kept; None if they are not kept."""
     name: str | None = position.at.get("kept") if isinstance(position.at, dict) else None
     return name
 

@@ -11,7 +11,7 @@ __all__ = ["SpillStore"]
 
 
 class SpillStore:
-    """Used when pages are pushed out of memory; nothing of it outlives the task."""
+    """Holds pages that were evicted from memory; it ends with the task."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None

@@ -14,7 +14,7 @@ from penstock.runtime.codec import dumps, loads
 from penstock.runtime.local_classes import enter_job
 from penstock.runtime.metrics import Report
 from penstock.runtime.operator_state import RunStart
-from penstock.runtime.restoring import Restoring
+from penstock.runtime.savepoint_restorer import SavepointRestorer
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.task import VertexTask
 from penstock.runtime.task_root import TaskRoot, root_key
@@ -42,16 +42,16 @@ class StageTask:
         enter_job(self._plan)
         try:
             self._info = None
-            restoring = Restoring()
+            restorer = SavepointRestorer()
             for row in rows:
                 if row.target == DRIVER or (row.kind != CONTROL and self._plan.vertex(row.target).level > self._level):
                     yield row
                     continue
                 if row.kind == RESTORE:
-                    restoring.take(row, store)
+                    restorer.take(row, store)
                     continue
                 if row.kind == CONTROL:
-                    yield from self._control(row, restoring, store)
+                    yield from self._control(row, restorer, store)
                 else:
                     task = self._tasks[row.target]
                     with task.busy:
@@ -75,7 +75,7 @@ class StageTask:
                 self._plan, vertex, subtask, store, self._clock, self._out.append, root, self._start
             )
 
-    def _control(self, row: ChunkRow, restoring: Restoring, store: StateStore) -> Iterator[ChunkRow]:
+    def _control(self, row: ChunkRow, restorer: SavepointRestorer, store: StateStore) -> Iterator[ChunkRow]:
         level, info = loads(row.payload)
         if level != self._level:
             yield row
@@ -83,7 +83,7 @@ class StageTask:
         if self._info is not None:
             return  # each of several sources may start a batch
         self._info = info
-        restoring.finish(store)
+        restorer.finish(store)
         self._attach(store)
         for task in self._tasks.values():
             with task.busy:
@@ -131,7 +131,7 @@ def control_rows(plan: JobPlan, info: BatchInfo) -> Iterator[ChunkRow]:
 
 
 def sorted_rows(rows: Iterable[ChunkRow], budget_bytes: int) -> Iterator[ChunkRow]:
-    """Rows in the order in which they are to be run. Beyond the budget payloads wait in a temporary file."""
+    """Sort rows into the order in which they are run. Payloads beyond the memory budget wait in a temporary file."""
     held: list[tuple[ChunkRow, int]] = []
     size, spill = 0, None
     for row in rows:

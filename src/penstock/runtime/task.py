@@ -126,7 +126,7 @@ class VertexTask:
     # -- one batch --------------------------------------------------------------------------------
 
     def attach(self, store: StateStore) -> None:
-        """Use the store of a new batch for a task kept from the last one."""
+        """Give a task that was kept from the last batch the store of the new one."""
         self._store = store
         if self._backend is not None:
             self._backend.store = store

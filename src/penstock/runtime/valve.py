@@ -25,7 +25,7 @@ class ValveState(NamedTuple):
 
 
 class Valve(Generic[C]):
-    """Keeps each channel's last watermark and whether it is idle; turns marks that come in into marks that go out.
+    """Keeps the last watermark and the idleness of each channel; turns incoming marks into outgoing ones.
 
     The clock is the minimum over the channels that count, and never falls. A channel counts if it is active and not
     behind the clock: one that was idle has to catch up first. When the last active channel becomes idle, the largest

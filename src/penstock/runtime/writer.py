@@ -68,8 +68,8 @@ class _Buffer:
             self.keys.extend(keys)
 
     def mark(self, mark: int) -> None:
-        """A watermark replaces the one before it if no record lies between. The end of time does not: timers see the
-        same clock as behind a chained assigner."""
+        """Add a mark. A watermark replaces the one before it if no record lies between; the end of time does not, so
+        that timers see the same clock as behind a chained assigner."""
         position = len(self.values)
         if self.marks and self.marks[-1][0] == position and self.marks[-1][1] <= mark < MAX_WATERMARK:
             self.marks.pop()
@@ -83,7 +83,7 @@ def _cause(error: OperatorError) -> Exception:
 
 
 def _halves(payload: Payload) -> tuple[Payload, Payload]:
-    """The same records and marks in two chunks."""
+    """Two payloads with the same records and marks."""
     values, times, keys, marks = payload
     middle = len(values) // 2
     first = Payload(
@@ -108,7 +108,7 @@ def _distinct(keys: Records) -> set[Key]:
 
 
 class EdgeWriter:
-    """One edge, one sending subtask (or source split)."""
+    """The writer of one edge in one sending subtask (or source split)."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class EdgeWriter:
             self._send_to(receivers, [value], None if stamp is None else [stamp], keys)
 
     def watermark(self, timestamp: int) -> None:
-        """To every receiver (T5); a forward edge has one."""
+        """Send a watermark to every receiver (T5); a forward edge has one."""
         self._asleep = False
         self._mark(timestamp)
 
@@ -245,7 +245,8 @@ class EdgeWriter:
             start = stop
 
     def _room_for(self, value: object) -> int:
-        """How many records a chunk may take, by the size of its first one: thousands of large ones fill the memory."""
+        """How many records a chunk may take, by the size of its first one: thousands of large records would fill the
+        memory."""
         try:
             size = len(dumps(value))
         except Exception:  # the chunk names the record when it is encoded
@@ -273,7 +274,7 @@ class EdgeWriter:
         buffer.reset()
 
     def _encoded(self, payload: Payload) -> Iterator[bytes]:
-        """One chunk, or as many as keep each below the bytes that a chunk may have; a single record is never cut."""
+        """Encode a payload as one chunk, or as several if it is too large; a single record is never cut."""
         data, count = encode_payload(payload, self._operator, self._uid), len(payload.values)
         if len(data) <= self._chunk_bytes or count <= 1:
             yield data

@@ -259,7 +259,7 @@ def _renamed_source(note: SourceNote, uid: str) -> SourceNote:
 
 
 def _rows(rows: Any) -> Iterable[object]:
-    """The rows of a pandas or Spark DataFrame, or of any other iterable."""
+    """The rows of a pandas or Spark DataFrame, or what is iterable anyhow."""
     method = getattr(rows, "itertuples", None) or getattr(rows, "toLocalIterator", None)
     found: Iterable[object] = rows if method is None else method()
     return found

@@ -56,7 +56,7 @@ class Snapshot:
 class _WithTimestamp(ProcessFunction):
     """Keeps a record's timestamp, which a sink does not see."""
 
-    def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterable[Any]:
+    def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterable[object]:
         return ((value, ctx.timestamp()),)
 
 
@@ -393,7 +393,7 @@ def _plan(
     return compile_job(env.get_stream_graph("harness"), PlanOptions(parallelism, settings=settings))
 
 
-def _keep(stream: DataStream[Any], name: str) -> None:
+def _keep(stream: DataStream[object], name: str) -> None:
     stream.process(_WithTimestamp())._add_sink("Collect", CollectSpec(name, False))
 
 

@@ -52,7 +52,7 @@ def join_step(
     return _regular(joined, given, function) if verb == "regular_join" else _interval(joined, given, made)
 
 
-def _windowed(joined: Any, given: Mapping[str, Any], function: Function, made: Make) -> DataStream[Any]:
+def _windowed(joined: Any, given: Mapping[str, Any], function: Function, made: Make) -> DataStream[object]:
     keyed = joined.where(function("v", given["where"])).equal_to(function("v", given["equal_to"]))
     windowed = keyed.window(made(given["window"]))
     for option in ("trigger", "evictor"):
@@ -66,7 +66,7 @@ def _windowed(joined: Any, given: Mapping[str, Any], function: Function, made: M
     return applied
 
 
-def _interval(joined: Any, given: Mapping[str, Any], made: Make) -> DataStream[Any]:
+def _interval(joined: Any, given: Mapping[str, Any], made: Make) -> DataStream[object]:
     bounded = joined.between(*map(Time.milliseconds, given["between"]))
     for bound in given.get("exclusive", ()):
         bounded = getattr(bounded, f"{bound}_bound_exclusive")()
@@ -81,7 +81,7 @@ def _interval(joined: Any, given: Mapping[str, Any], made: Make) -> DataStream[A
     return processed
 
 
-def _regular(joined: object, given: Mapping[str, Any], function: Function) -> DataStream[Any]:
+def _regular(joined: object, given: Mapping[str, Any], function: Function) -> DataStream[object]:
     kind = "left" if "left" in given else "inner"
     result: DataStream[Any] = getattr(joined, kind)(function("a, b", given[kind]))
     return result

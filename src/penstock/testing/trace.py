@@ -130,13 +130,13 @@ def _arrivals(seen: Iterable[Any], lost: Counter[tuple[int, int]]) -> Iterator[A
 
 
 class _Arrived(KeyedProcessFunction):
-    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+    def process_element(self, value: Any, ctx: Any) -> Iterator[object]:
         service = ctx.timer_service()
         yield service.current_processing_time(), ctx.timestamp(), ctx.get_current_key(), service.current_watermark()
 
 
 class _Lost(ProcessFunction):
-    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+    def process_element(self, value: Any, ctx: Any) -> Iterator[object]:
         yield ctx.timer_service().current_processing_time(), ctx.timestamp()
 
 

@@ -146,7 +146,7 @@ class Transcript:
             strategy = strategy.with_idleness(Duration.of_millis(given["idle"]))
         return strategy.with_timestamp_assigner(self._function("v, t", given["at"])) if "at" in given else strategy
 
-    def _stream(self, steps: Sequence[Mapping[str, Any]], made: Mapping[str, DataStream[Any]]) -> DataStream[Any]:
+    def _stream(self, steps: Sequence[Mapping[str, Any]], made: Mapping[str, DataStream[Any]]) -> DataStream[object]:
         (start,) = [s["from"] for s in steps if "from" in s]
         stream = made[start]
         for step in steps:
@@ -334,7 +334,7 @@ def _grouped(values: Sequence[object], key: Callable[[Any], object]) -> dict[Any
     return groups
 
 
-def _called(on: object, verb: str, *arguments: object) -> DataStream[Any]:
+def _called(on: object, verb: str, *arguments: object) -> DataStream[object]:
     """What a method of a stream, named by a transcript, gives."""
     made: DataStream[Any] = getattr(on, verb)(*arguments)
     return made

@@ -27,7 +27,7 @@ __all__ = ["assigner", "is_windowed", "window_step"]
 Make = Callable[[str], Any]
 """From the text of an expression to what it makes."""
 
-_TIME: Mapping[str, tuple[Any, Any]] = {
+_TIME: Mapping[str, tuple[object, object]] = {
     "tumbling": (TumblingEventTimeWindows, TumblingProcessingTimeWindows),
     "sliding": (SlidingEventTimeWindows, SlidingProcessingTimeWindows),
     "session": (EventTimeSessionWindows, ProcessingTimeSessionWindows),

@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 from typing import assert_type
 
-from penstock.cep import CEP, Pattern, PatternProcessFunction, PatternSelectFunction, PatternStream
+from penstock.cep import (
+    CEP,
+    IterativeCondition,
+    Pattern,
+    PatternProcessFunction,
+    PatternSelectFunction,
+    PatternStream,
+    SimpleCondition,
+)
 from penstock.common import Time
 from penstock.datastream import AsyncDataStream, AsyncFunction, DataStream, OutputTag
 from tests.typing.records import Order, orders
@@ -18,7 +26,18 @@ looked = AsyncDataStream.unordered_wait(orders, Look(), Time.seconds(5), 10)
 assert_type(looked, DataStream[str])
 assert_type(AsyncDataStream.ordered_wait(orders, Look(), Time.seconds(5)).uid("look"), DataStream[str])
 
-pattern = Pattern.begin("small").where(lambda order: order.cents < 10).next("large")
+
+class Large(SimpleCondition[Order]):
+    def filter(self, value: Order) -> bool:
+        return value.cents > 500
+
+
+class Larger(IterativeCondition[Order]):
+    def filter(self, value: Order, ctx: IterativeCondition.Context[Order]) -> bool:
+        return all(value.cents > taken.cents for taken in ctx.get_events_for_pattern("small"))
+
+
+pattern = Pattern.begin("small").where(lambda order: order.cents < 10).next("large").where(Large()).where(Larger())
 found = CEP.pattern(orders.key_by(lambda order: order.user), pattern)
 assert_type(found, PatternStream[Order])
 assert_type(found.in_processing_time(), PatternStream[Order])

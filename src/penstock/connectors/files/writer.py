@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Generic
+from typing import BinaryIO, Generic
 
 from penstock.connectors.files.buckets import BucketAssigner, BucketContext
 from penstock.connectors.files.encoders import Encoder
@@ -41,7 +41,7 @@ class _Part(Generic[IN]):
         os.makedirs(os.path.dirname(prepared.final), exist_ok=True)
         self.prepared = prepared
         self._format = fmt
-        self._state: Any = None
+        self._state: object = None
         self._file: BinaryIO = open(prepared.hidden, "wb")  # noqa: SIM115 - closed by finish or abandon
 
     def write(self, values: Sequence[IN]) -> None:

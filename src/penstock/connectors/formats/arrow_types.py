@@ -63,7 +63,7 @@ def in_microseconds(batch: Any) -> Any:
     return batch if schema.equals(batch.schema) else batch.cast(schema, safe=False)
 
 
-def _microseconds(found: Any) -> Any:
+def _microseconds(found: Any) -> object:
     import pyarrow
     from pyarrow import types
 

@@ -79,7 +79,7 @@ class AvroSchema:
         """What fastavro works with."""
         return self._parse()[0]
 
-    def _parse(self) -> tuple[Any, Named]:
+    def _parse(self) -> tuple[object, Named]:
         from fastavro import parse_schema
         from fastavro.schema import SchemaParseException, UnknownType
 
@@ -149,7 +149,7 @@ class AvroReaderFormat(BulkFormat):
         with damaged(path, Exception):
             return list(islice(records, _READ_RECORDS))
 
-    def _blocks(self, file: BinaryIO, extent: Extent) -> Iterator[Any]:
+    def _blocks(self, file: BinaryIO, extent: Extent) -> Iterator[object]:
         from fastavro import block_reader
 
         header, sync = _header(file)
@@ -244,7 +244,7 @@ class _AvroFactory(BulkWriterFactory):
     def __init__(self, schema: AvroSchema) -> None:
         self._schema = schema
 
-    def write(self, file: BinaryIO, values: Sequence[Any], state: Any) -> Any:
+    def write(self, file: BinaryIO, values: Sequence[Any], state: Any) -> object:
         from fastavro.write import Writer
 
         # a marker made of the file's name: an attempt that is repeated writes the same bytes

@@ -296,7 +296,7 @@ class _CsvFactory(BulkWriterFactory):
     def _line(self) -> CsvLine:
         return CsvLine(self._schema.columns, self._schema.dialect)
 
-    def write(self, file: BinaryIO, values: Sequence[Any], state: Any) -> Any:
+    def write(self, file: BinaryIO, values: Sequence[Any], state: Any) -> object:
         if state is None and self._schema.use_header:
             file.write(self._line.header().encode())
         file.write("".join(map(self._line.of, values)).encode())

@@ -95,7 +95,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         return [field_reader(n, t, s.separator, s.dialect.null) for n, t in s.columns()]
 
     @cached_property
-    def _make(self) -> Callable[[Sequence[Any]], Any]:
+    def _make(self) -> Callable[[Sequence[Any]], object]:
         info = self._settings.type_info
         if kind(info) == "ROW":
             return row_maker(list(info.field_names))

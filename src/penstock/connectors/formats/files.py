@@ -291,7 +291,7 @@ class _Unpacked:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._file, name)
 
     def readline(self) -> bytes:

@@ -45,7 +45,8 @@ class IterativeCondition(Function, Generic[IN]):
         def current_processing_time(self) -> int: ...
 
     @abstractmethod
-    def filter(self, value: IN, ctx: IterativeCondition.Context[IN]) -> bool: ...
+    def filter(self, *args: Any, **kwargs: Any) -> bool:
+        """`filter(value, ctx)`: whether the event may be taken. A `SimpleCondition` is not given the context."""
 
     def test(self, value: IN, ctx: IterativeCondition.Context[IN]) -> bool:
         """What the matcher calls."""
@@ -69,7 +70,7 @@ class SimpleCondition(IterativeCondition[IN]):
         return _Simple(filter_function)
 
     @abstractmethod
-    def filter(self, value: IN) -> bool: ...  # type: ignore[override]
+    def filter(self, value: IN) -> bool: ...
 
     def test(self, value: IN, ctx: IterativeCondition.Context[IN]) -> bool:
         return bool(self.filter(value))
@@ -79,7 +80,7 @@ class _Simple(SimpleCondition[IN]):
     def __init__(self, call: Callable[[IN], bool]) -> None:
         self._call = call
 
-    def filter(self, value: IN) -> bool:  # type: ignore[override]
+    def filter(self, value: IN) -> bool:
         return bool(self._call(value))
 
     def test(self, value: IN, ctx: IterativeCondition.Context[IN]) -> bool:
@@ -100,7 +101,7 @@ class _Subtype(SimpleCondition[object]):
     def __init__(self, kind: type) -> None:
         self._kind = kind
 
-    def filter(self, value: object) -> bool:  # type: ignore[override]
+    def filter(self, value: object) -> bool:
         return isinstance(value, self._kind)
 
 

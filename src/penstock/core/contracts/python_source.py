@@ -54,7 +54,7 @@ class PythonSource(Source[T_co]):
     [('north', 'a'), ('north', 'b'), ('north', 'c'), ('south', 'x')]
     """
 
-    _found: tuple[Any, ...] | None = None
+    _found: tuple[object, ...] | None = None
     _start = StartingOffsets.earliest()
 
     @abstractmethod
@@ -87,7 +87,7 @@ class PythonSource(Source[T_co]):
         made._start, made.moving_start = start, needed is not None
         return made
 
-    def _first_offset(self, partition: Any) -> Any:
+    def _first_offset(self, partition: Any) -> object:
         start = self._start
         if start.kind == "latest":
             return self.end_offset(partition)
@@ -114,7 +114,7 @@ class PythonSource(Source[T_co]):
 
     # -- the contract of `Source` -----------------------------------------------------------------
 
-    def _names(self) -> tuple[Any, ...]:
+    def _names(self) -> tuple[object, ...]:
         if self._found is None:
             self._found = tuple(self.partitions())
             if not self._found:
@@ -152,7 +152,7 @@ class PythonSource(Source[T_co]):
     def lag(self, split: int, splits: int, at: Position, base: Position, clock: SourceClock) -> Lag:
         return self.offset_lag(self._names()[split], self._offset(split, at))
 
-    def _offset(self, split: int, position: Position) -> Any:
+    def _offset(self, split: int, position: Position) -> object:
         partition = self._names()[split]
         if position.at["partition"] != partition:
             raise SourceError(
@@ -168,7 +168,7 @@ class PythonSource(Source[T_co]):
         while batch := list(islice(records, _READ)):
             yield _unstamped(batch)
 
-    def _last(self, partition: Any, offset: Any) -> Any:
+    def _last(self, partition: Any, offset: Any) -> object:
         """The end of a partition."""
         while not self.is_end(partition, offset):
             further = self.latest_offset(partition, offset, _ALL)

@@ -51,7 +51,7 @@ class RichFunction(Function):
         """Whatever a subclass does in `open`, it knows its context by then, without a call of `super().open`."""
         super().__init_subclass__(**options)
         if "open" in vars(cls):
-            cls.open = _told_first(cls.open)  # type: ignore[assignment, method-assign]
+            type.__setattr__(cls, "open", _told_first(cls.open))
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self.set_runtime_context(runtime_context)

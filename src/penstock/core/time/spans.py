@@ -157,7 +157,7 @@ def whole_ms(given: int | Span) -> int:
     >>> whole_ms(5), whole_ms(datetime.timedelta(seconds=1))
     (5, 1000)
     """
-    return duration_of(given).to_milliseconds() if is_span(given) else given  # type: ignore[arg-type,return-value]
+    return duration_of(given).to_milliseconds() if isinstance(given, Time | Duration | datetime.timedelta) else given
 
 
 class Instant:

@@ -1,4 +1,4 @@
-"""Values as a type hint says they are: what PyFlink's coders make of them on their way to a function."""
+"""Type coercion: gives values the form of their declared type, as PyFlink's coders do on the way to a function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from penstock.core.types.type_info import TypeInformation
 __all__ = ["coerce"]
 
 
-def coerce(info: TypeInformation, value: Any, wrap: bool = False) -> Any:
+def coerce(info: TypeInformation, value: object, wrap: bool = False) -> Any:
     """`value` in the form that a stream of type `info` carries; refused if it cannot have it.
 
     `wrap`: as in PyFlink's `from_collection` a whole number that is too long keeps its last bits, and one where a
@@ -28,7 +28,7 @@ def coerce(info: TypeInformation, value: Any, wrap: bool = False) -> Any:
     return value if value is None or rule is None else rule(info, value, wrap)
 
 
-def _row(info: TypeInformation, value: Any, wrap: bool) -> Row:
+def _row(info: TypeInformation, value: object, wrap: bool) -> Row:
     names = info.field_names
     values = [coerce(t, v, wrap) for t, v in zip(info.params, _fields(info, value), strict=True)]
     row = Row(*values)
@@ -38,7 +38,7 @@ def _row(info: TypeInformation, value: Any, wrap: bool) -> Row:
     return row
 
 
-def _fields(info: TypeInformation, value: Any) -> Sequence[Any]:
+def _fields(info: TypeInformation, value: object) -> Sequence[Any]:
     """The values of a row's fields, in order: by name where they have names, else by position."""
     cls: type = type(value)
     return _reader(cls)(info, value)
@@ -50,13 +50,13 @@ def _reader(cls: type) -> Callable[[TypeInformation, Any], Sequence[Any]]:
     return next((read for base, read in _READERS if issubclass(cls, base)), _of_attributes)
 
 
-def _of_attributes(info: TypeInformation, value: Any) -> Sequence[Any]:
+def _of_attributes(info: TypeInformation, value: object) -> Sequence[Any]:
     if hasattr(value, "__dict__"):
         return [vars(value).get(name) for name in info.field_names]
     raise _refused(info, value, "give a Row, tuple, list, dict or object with these fields")
 
 
-def _tuple(info: TypeInformation, value: Any, wrap: bool) -> tuple[Any, ...]:
+def _tuple(info: TypeInformation, value: object, wrap: bool) -> tuple[Any, ...]:
     if not isinstance(value, (tuple, list, Row)):
         raise _refused(info, value, "give a tuple")
     return tuple(coerce(t, v, wrap) for t, v in zip(info.params, _counted(info, value), strict=True))
@@ -75,7 +75,7 @@ _READERS: tuple[tuple[type | tuple[type, ...], Callable[[TypeInformation, Any], 
 )
 
 
-def _list(info: TypeInformation, value: Any, wrap: bool) -> Any:
+def _list(info: TypeInformation, value: object, wrap: bool) -> Any:
     (element,) = info.params
     if isinstance(value, (bytes, bytearray)) and element.name == "BYTE":
         return bytes(value)
@@ -84,7 +84,7 @@ def _list(info: TypeInformation, value: Any, wrap: bool) -> Any:
     return [coerce(element, v, wrap) for v in value]
 
 
-def _map(info: TypeInformation, value: Any, wrap: bool) -> dict[Any, Any]:
+def _map(info: TypeInformation, value: object, wrap: bool) -> dict[Any, Any]:
     key, item = info.params
     if not isinstance(value, Mapping):
         raise _refused(info, value, "give a dict")
@@ -98,7 +98,7 @@ def _double(info: TypeInformation, value: Any, wrap: bool) -> float:
         raise _refused(info, value, "give a number") from None
 
 
-def _float(info: TypeInformation, value: Any, wrap: bool) -> float:
+def _float(info: TypeInformation, value: object, wrap: bool) -> float:
     """Single precision, as in a column of that type."""
     try:
         single: float = struct.unpack("<f", struct.pack("<f", _double(info, value, wrap)))[0]
@@ -111,7 +111,7 @@ def _whole(bits: int) -> Callable[[TypeInformation, Any, bool], int]:
     """A number of so many bits. What PyFlink wraps must fit in 64 itself."""
     limit, widest = 1 << (bits - 1), 1 << 63
 
-    def check(info: TypeInformation, value: Any, wrap: bool) -> int:
+    def check(info: TypeInformation, value: object, wrap: bool) -> int:
         index = getattr(value, "__index__", None)
         if index is None or isinstance(value, bool):
             raise _refused(info, value, "give a whole number")
@@ -124,7 +124,7 @@ def _whole(bits: int) -> Callable[[TypeInformation, Any, bool], int]:
     return check
 
 
-def _text(info: TypeInformation, value: Any, wrap: bool) -> str:
+def _text(info: TypeInformation, value: object, wrap: bool) -> str:
     if wrap and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
@@ -132,8 +132,8 @@ def _text(info: TypeInformation, value: Any, wrap: bool) -> str:
     return value
 
 
-def _refused(info: TypeInformation, value: Any, hint: str) -> RecordError:
-    return RecordError(f"{value!r:.200} ({type(value).__name__}) is no {info}: {hint}")
+def _refused(info: TypeInformation, value: object, hint: str) -> RecordError:
+    return RecordError(f"{value!r:.200} ({type(value).__name__}) is not of type {info}: {hint}")
 
 
 _RULES: dict[str, Callable[[TypeInformation, Any, bool], Any]] = {

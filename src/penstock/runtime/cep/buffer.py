@@ -20,7 +20,7 @@ ROOT = -1
 
 
 class EventStore(Protocol):
-    """Where events are, by their number."""
+    """Keeps events by their number."""
 
     def add(self, number: int, value: Record) -> None:
         """Keep an event under its number."""
@@ -48,7 +48,7 @@ class SharedBuffer:
         return tuple((number, *rest) for number, rest in self.nodes.items())
 
     def put(self, slot: int, event: int, value: object, parent: int) -> int:
-        """A new node behind `parent`, to which the caller holds a reference."""
+        """Add a node behind `parent`; the caller holds a reference to it. Returns its number."""
         number, self.next_node = self.next_node, self.next_node + 1
         self.nodes[number] = [slot, event, parent, 1]
         if event not in self.holders:
@@ -81,7 +81,7 @@ class SharedBuffer:
             self.store.remove(event)
 
     def path(self, number: int) -> list[tuple[int, int]]:
-        """The way to a node, from its first event on: (slot, event)."""
+        """The path to a node from its first event: (slot, event) for each node."""
         found = []
         while number != ROOT:
             slot, event, number, _ = self.nodes[number]

@@ -22,8 +22,8 @@ PASS = 2
 class Move:
     """An edge. `judge` says whether an event can be taken along it, passed over, both or neither.
 
-    `released`: for each greedy loop before it whose until may come, the move that goes on without that loop.
-    `ends`: the match is complete. `pends`: it is when time is up.
+    `released`: for each greedy loop before it that has an `until`, the move that takes its place once the `until` has
+    come. `ends`: the match is complete. `pends`: the match is complete when its time is up.
     """
 
     target: int
@@ -45,7 +45,7 @@ class Move:
         self.pends = self.ends and bool(self.not_before)
 
     def judge(self, value: object, ctx: object, fresh: bool) -> int:
-        """TAKE, PASS, both or neither; `fresh`: no event has been passed over yet."""
+        """Decide on an event: TAKE, PASS, both or neither. `fresh`: no event has been passed over yet."""
         if fresh and self.not_next and _any(self.not_next, value, ctx):
             return _NOTHING
         if self.greedy and self._kept_by_loop(value, ctx):

@@ -28,9 +28,9 @@ NEVER = MAX_TIMESTAMP + 1
 
 
 class Partial(NamedTuple):
-    """A partial match: its last node, the slot that took it, where it began, which moves are open.
+    """A partial match: its last node, the slot that took it, its start and the moves that are open.
 
-    `fresh`: no event has come since.
+    `fresh`: no event has come since its last one.
     """
 
     node: int
@@ -216,7 +216,8 @@ class Nfa:
         start_ms: int,
         timestamp: int,
     ) -> None:
-        """An event was taken: a partial match if it can go on, a finished one for every way to end here."""
+        """Note that an event was taken: a partial match if it can go on, and a finished match for each way to end
+        here."""
         for _ in range(self._accepts[slot]):
             buffer.hold(node)
             done.append(_Finished(start, timestamp, node))
@@ -250,7 +251,7 @@ class Nfa:
         return found
 
     def _rank(self, buffer: SharedBuffer, match: _Finished) -> Any:
-        """Of matches that are finished by the same event the earlier, then the longer come first."""
+        """The order of matches that the same event finishes: earlier starts first, then longer matches."""
         path = buffer.path(match.node)
         return match.start, -len(path), [event for _, event in path], [self._order[slot] for slot, _ in path]
 

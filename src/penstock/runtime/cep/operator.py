@@ -1,4 +1,4 @@
-"""The operator of patterns: puts events in order, matches them key by key, keeps everything in keyed state (C2, C3)."""
+"""The pattern operator: puts events in order, matches them key by key, keeps everything in keyed state (C2, C3)."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ class CepOperator(KeyedOperator):
 
 
 def _order(comparator: Any) -> Callable[[Any], Any] | None:
-    """By timestamp, events of the same moment as a comparator has it; None for as they came."""
+    """A sort key: by timestamp, then by the comparator; None if events keep the order in which they came."""
     if comparator is None:
         return None
     key = cmp_to_key(getattr(comparator, "compare", comparator))

@@ -1,4 +1,4 @@
-"""The events of partial matches in keyed state, written when a key is done with."""
+"""The events of partial matches in keyed state, written once for each key and turn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _GONE: Any = object()
 
 
 class StateEvents:
-    """By their number. An event is given out as it was when it came, whatever was done to it since (S7)."""
+    """Keeps events by their number. `get` returns an event as it was when it came, whatever a function did to it
+    (S7)."""
 
     def __init__(self, state: PagedMapState[int, Record]) -> None:
         self._state = state
@@ -36,7 +37,7 @@ class StateEvents:
             self._gone.append(number)
 
     def save(self) -> None:
-        """Bring the state up to date."""
+        """Write all changes to state. Called once, when the events of a key have been matched."""
         for number in self._gone:
             self._state.remove(number)
         for number, stored in self._new.items():

@@ -1,4 +1,4 @@
-"""Asynchronous calls: many under way at a time, none left when a batch ends (O5)."""
+"""The operator of asynchronous calls: many run at a time, none when a batch ends (O5)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class AsyncOperator(Emitter):
                 ended.append((index, failed))
 
     async def _one(self, value: object) -> Any:
-        """One record, its retries included, within the time-out."""
+        """Call for one record, with its retries, within the time-out."""
         limit_ms = self._spec.timeout_ms
         clock = asyncio.timeout(limit_ms / 1000 if limit_ms > 0 else None)
         try:
@@ -112,7 +112,7 @@ class AsyncOperator(Emitter):
         return self._checked("timeout", self._function.timeout(value))
 
     def _checked(self, method: str, result: object) -> Iterable[Record]:
-        """A result is a list of records. None is most often a forgotten `return`: dropping the record would hide it."""
+        """Check that a result is a list of records. None is refused: it is most often a forgotten `return`."""
         if isinstance(result, Iterable) and not isinstance(result, str | bytes):
             return result
         where = f"{type(self._function).__name__}.{method}()"

@@ -19,13 +19,13 @@ Entry = Callable[[Records, Timestamps, Keys], None]
 
 
 class Output(Protocol):
-    """Where an operator's records and watermarks go."""
+    """Takes an operator's records and watermarks."""
 
     def emit(self, values: Records, timestamps: Timestamps) -> None:
         """Take records, in order."""
 
     def watermark(self, timestamp: int) -> None:
-        """Take a watermark; everything emitted before belongs before it."""
+        """Take a watermark; all records emitted before it are in front of it."""
 
     def status(self, idle: bool) -> None:
         """Take idleness: from here on the stream is idle, or active again (T6)."""
@@ -35,13 +35,13 @@ class Discard:
     """An output without a consumer."""
 
     def emit(self, values: Records, timestamps: Timestamps) -> None:
-        """Drop."""
+        """Dropped."""
 
     def watermark(self, timestamp: int) -> None:
-        """Drop."""
+        """Dropped."""
 
     def status(self, idle: bool) -> None:
-        """Drop."""
+        """Dropped."""
 
 
 class Fan:

@@ -1,4 +1,4 @@
-"""Streams connected with a broadcast one: the same map in every subtask (S3, O3)."""
+"""Operators of streams connected with a broadcast stream, whose maps are the same in every subtask (S3, O3)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["BroadcastOperator", "KeyedBroadcastOperator"]
 
 
 class _LiveBroadcastState(BroadcastState[Any, Any]):
-    """One map of the operator's; values are fixed when put (S7)."""
+    """One broadcast map of the operator; values are detached when put (S7)."""
 
     def __init__(self, table: Entries, touch: Callable[[], None] | None, where: str) -> None:
         self._table, self._touch, self._where = table, touch, where
@@ -181,7 +181,7 @@ class KeyedBroadcastOperator(_Broadcasting, KeyedProcessOperator):
         return lambda values, timestamps, keys: self.run(self._function, method, context, values, timestamps)
 
     def apply_to_keyed_state(self, descriptor: StateDescriptor, function: Callable[[Any, State], None]) -> None:
-        """For every key of this subtask that has the state."""
+        """Call a function for every key of this subtask that has the state, with its handle."""
         assert self._runtime is not None
         handle = self._runtime.get_partitioned_state(descriptor)
         task = self.task

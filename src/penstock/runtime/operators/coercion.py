@@ -1,4 +1,4 @@
-"""Declared types, applied where an operator's records leave it (P7)."""
+"""Type coercion: gives records their declared form where they leave an operator (P7)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class CoercedOutput:
 
 
 def coerced_output(desc: ChainedOperator, tag: str | None, output: Output) -> Output:
-    """The output behind the type that was declared for it, if that changes anything."""
+    """The output, behind a coercion to its declared type if that changes anything."""
     coercion = _coercion(desc, dict(desc.types).get(tag))
     return output if coercion is None else CoercedOutput(coercion, output)
 

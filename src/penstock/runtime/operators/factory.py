@@ -1,4 +1,4 @@
-"""From spec to live operator: one visible map."""
+"""Builds live operators from specs, by one table."""
 
 from __future__ import annotations
 

@@ -31,13 +31,13 @@ class Generator(Protocol):
     """A live generator of any kind, as the timestamps operator uses it."""
 
     def see(self, values: Sequence[Record], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
-        """Records from `start` to `stop` have come; marks to be sent between them, each after the record it follows."""
+        """Called with records from `start` to `stop`: returns the marks to send between them, each after its record."""
 
     def periodic(self) -> list[int]:
-        """Marks to be sent now."""
+        """Called after a number of records and at the end of a batch: returns the marks to send now."""
 
     def snapshot(self) -> object:
-        """State to keep, None for none."""
+        """The state of the generator, None if it has none."""
 
     def restore(self, state: Any) -> None:
         """Take over a snapshot."""
@@ -60,7 +60,7 @@ def make_generator(
 
 
 class _Silent:
-    """No watermarks."""
+    """A generator that emits nothing."""
 
     def see(self, values: Sequence[Record], timestamps: Timestamps, start: int, stop: int) -> list[Mark]:
         return []
@@ -72,11 +72,11 @@ class _Silent:
         return None
 
     def restore(self, state: object) -> None:
-        """Nothing."""
+        """There is no state."""
 
 
 class _Bounded(_Silent):
-    """Largest timestamp − delay − 1 (T3)."""
+    """Emits the largest timestamp − delay − 1 (T3)."""
 
     def __init__(self, delay_ms: int) -> None:
         self._delay_ms = delay_ms

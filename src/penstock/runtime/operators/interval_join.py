@@ -284,7 +284,8 @@ class IntervalJoinOperator(KeyedOperator):
 class GuardedIntervalJoin(IntervalJoinOperator):
     """Goes on without records on which the function raises (F9): nothing comes out of any of their pairs.
 
-    For one that waited and that nothing matched, a `FailedTimer` stands, of the moment at which its wait was over.
+    If the function raises on a record that waited and had no match, a `FailedTimer` of the moment at which the wait was
+    over is put aside.
     """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:

@@ -22,9 +22,9 @@ __all__ = ["CollectOperator", "SinkOperator", "committables"]
 class SinkOperator(Operator):
     """Writes between checkpoints and keeps the batch's committables in state.
 
-    The winning state names the winning transactions: after a restart the first batch sends the
-    committables of the last durable one back to the driver, which commits them again, idempotently.
-    Batches whose number is not higher than that of the last prepared one were counted anew: a new generation.
+    The winning state names the winning transactions: after a restart the first batch sends the committables of the last
+    durable one back to the driver, which commits them again, idempotently. If the number of a batch is not higher than
+    that of the last prepared one, batches are counted from the start again, and a new generation begins.
     """
 
     def __init__(self, desc: ChainedOperator, task: TaskContext) -> None:

@@ -203,7 +203,7 @@ class TimestampsOperator(Operator):
             self._take(channel, (MAX_WATERMARK,))
 
     def watermark(self, timestamp: int) -> None:
-        """Watermarks from before are replaced by ours (T8); only the end of the input passes."""
+        """Drop watermarks that come in, since this operator makes its own (T8); only the end of the input passes."""
         if timestamp != MAX_WATERMARK:
             return
         if self._valve.closed_without_input():
@@ -212,7 +212,7 @@ class TimestampsOperator(Operator):
             self.watermark_channel_ended(channel)
 
     def status(self, idle: bool) -> None:
-        """Idleness from before is replaced by ours."""
+        """Drop idleness that comes in, since this operator decides on its own."""
 
     def _take(self, channel: WatermarkChannel, marks: Iterable[int]) -> None:
         for mark in marks:
@@ -269,7 +269,7 @@ class TimestampsOperator(Operator):
         return kept, stamps
 
     def _checked(self, timestamp: int | None, value: object) -> int | None:
-        """A timestamp as it must be; a record that had none keeps none where the strategy has no assigner."""
+        """A checked timestamp; a record without one keeps none if the strategy has no assigner."""
         if timestamp is None and self._extract is None:
             return None
         index = getattr(timestamp, "__index__", None)

@@ -16,7 +16,7 @@ __all__ = ["FilterOperator", "FlatMapOperator", "MapOperator"]
 
 
 class _Transform(Operator):
-    """A function of one record. The failing record is found from how far the input iterator got."""
+    """Base: calls a function for each record. How far the input iterator got tells which record failed."""
 
     doing = "The function"
 
@@ -40,7 +40,7 @@ class _Transform(Operator):
 
 
 class MapOperator(_Transform):
-    """One in, one out."""
+    """A `map`: one result for each record."""
 
     doing = "The map function"
 
@@ -79,7 +79,7 @@ class FilterOperator(_Transform):
 
 
 class FlatMapOperator(_Transform):
-    """One in, any number out."""
+    """A `flat_map`: any number of results for each record."""
 
     doing = "The flat_map function"
 

@@ -52,7 +52,7 @@ class KeyedBackend(PageCache):
         super().flush()
 
     def find_probe(self) -> Probe | None:
-        """One of the keys with its key group, looked for once."""
+        """A probe of one of the keys, made once."""
         if self.probe is None and self.page_of:
             key, page = next(iter(self.page_of.items()))
             self.probe = probe_of((key,), page.ident[0])
@@ -61,7 +61,7 @@ class KeyedBackend(PageCache):
     # -- timers -------------------------------------------------------------------------------
 
     def register(self, domain: int, timestamp: int, namespace: Namespace = None) -> None:
-        """A timer of the current key; twice the same is one (S4)."""
+        """Set a timer of the current key; setting it twice makes one timer (S4)."""
         timer = (timestamp, self.key, namespace)
         page = self.page
         if timer not in page.timers[domain]:
@@ -81,7 +81,7 @@ class KeyedBackend(PageCache):
     def due(self, domain: int, upto: int) -> Iterator[Timer]:
         """Timers with timestamp ≤ `upto`, in order of timestamp; each is removed and its key made current.
 
-        Timers registered meanwhile are taken in.
+        Timers that are set meanwhile are included.
         """
         heap, far = self._heaps[domain], self._far[domain]
         fired = 0
@@ -161,7 +161,7 @@ class KeyedBackend(PageCache):
             self._load_far(SWEEP, upto, limit)
 
     def note_sweep(self, page: Page) -> None:
-        """A page was swept: its directory learns when it is due again, even if nothing in it had expired."""
+        """Note in its directory when a swept page is due again, even if nothing in it had expired."""
         if page.stored:
             self._groups[page.ident[0]].set_page(*page.ident[1:], page.earliest(), new=False)
 

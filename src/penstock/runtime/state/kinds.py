@@ -1,4 +1,4 @@
-"""Which kind of state lies under which name: a name that has changed its kind would find nothing, and start empty."""
+"""Checks the kinds of states: a state whose kind has changed would not find its old entries, and start empty."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class StateKinds:
                 raise self._changed(found[1], found[0], self._clashing[table])
 
     def check_probe(self, probe: Probe | None, max_parallelism: int) -> None:
-        """A subtask goes on from state: keys must still be routed to where they were.
+        """Check, when a subtask starts from state, that keys are still routed to where they were.
 
         A key of a class whose fields have changed is routed elsewhere, and would not find its state again.
         """

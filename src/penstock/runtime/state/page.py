@@ -57,7 +57,7 @@ class Page:
         return page
 
     def encode(self) -> bytes | None:
-        """Its blob; None if nothing is left in it."""
+        """The blob of the page; None if the page is empty."""
         tables = {name: table for name, table in self.tables.items() if table}
         event, processing = self.timers
         if not tables and not event and not processing:
@@ -123,7 +123,7 @@ class Group:
 
     @property
     def empty(self) -> bool:
-        """No page is left, hence no key and no segment either: numbers may start anew."""
+        """Whether no page is left, hence no key and no segment: numbers may start from 0 again."""
         return not self.pages
 
     def leaf(self, hashed: int) -> PageId:
@@ -135,7 +135,7 @@ class Group:
         return self._cover(hashed)
 
     def _cover(self, hashed: int) -> PageId:
-        """A place for a hash that no page covers: the shallowest one that overlaps no page."""
+        """Make a place for a hash that no page covers: the shallowest one that overlaps no page."""
         for depth in range(self.deepest + 1):
             bits = hashed & ((1 << depth) - 1)
             if not any(d > depth and b & ((1 << depth) - 1) == bits for d, b in self.pages):

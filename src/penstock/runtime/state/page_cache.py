@@ -86,7 +86,7 @@ class PageCache:
     # -- keys ---------------------------------------------------------------------------------
 
     def use(self, name: str) -> int:
-        """From now on every page has a table of this (qualified) name, in the slot that is returned."""
+        """Give every page a table of this name; returns its slot."""
         if name not in self._names:
             self.kinds.use(name)
             self._names.append(name)
@@ -96,7 +96,7 @@ class PageCache:
         return self._names.index(name)
 
     def ensure(self, keys: Iterable[Key]) -> None:
-        """Load the pages of all `keys`; afterwards `page_of` knows them. Called before a chunk is processed."""
+        """Load the pages of all `keys`, so that `page_of` knows them. Called before a chunk is processed."""
         self._tick += 1
         if self._tick % _WEIGH_EVERY == 0:
             self._weigh()
@@ -113,7 +113,7 @@ class PageCache:
                 self._evict()
 
     def pages(self, keys: Iterable[Key]) -> Iterable[Page]:
-        """The page of each of some keys that have been ensured; looked up once if they are a whole chunk's."""
+        """The page of each key; the keys must have been ensured. The pages of a whole chunk are looked up once."""
         ensured, pages = self._ensured
         return pages if ensured is keys else map(self.page_of.__getitem__, keys)
 
@@ -215,7 +215,7 @@ class PageCache:
                 self.group_timers[group.number] = earliest
 
     def _write(self, pages: list[Page]) -> None:
-        """In parts of few pages and bytes: a page that has not been split yet may be large."""
+        """Write pages in parts of limited number and size: a page that has not been split yet may be large."""
         puts: list[tuple[bytes, bytes]] = []
         drops: list[bytes] = []
         size = 0
@@ -266,7 +266,7 @@ class PageCache:
             self.size[1] -= page.size
 
     def _split(self, page: Page, size: int) -> list[Page]:
-        """Children that each hold about half a target page; none if the hash cannot tell the keys apart."""
+        """Split a page into children of about half the target size; returns none if all keys have the same hash."""
         group, depth, _ = page.ident
         step = max(1, (2 * size // self._page_bytes).bit_length() - 1)
         mask = (1 << (depth + step)) - 1
@@ -304,7 +304,7 @@ class PageCache:
         self._weight += weight
 
     def _weigh(self) -> None:
-        """Values grow unseen while a page is in memory: estimate by a sample, and write through if it is too much."""
+        """Estimate by a sample how much dirty pages have grown in memory, and write them if it is too much."""
         dirty = [page for page in self._pages.values() if page.dirty]
         sample = dirty[:: max(1, len(dirty) // _SAMPLE)]
         if not sample:
@@ -319,7 +319,8 @@ class PageCache:
             page.used = self._tick
 
     def _split_large(self, wanted: set[Key]) -> None:
-        """Write large pages through, which splits them: else one that every chunk uses grows and is never dropped."""
+        """Write large pages, which splits them: otherwise a page that every chunk uses would grow and never be
+        dropped."""
         self._write([p for p in self._pages.values() if p.dirty and p.weight > 2 * self._page_bytes])
         self._sweep()
         self._load_keys(wanted.difference(self.page_of))
@@ -343,7 +344,7 @@ class PageCache:
         give_back()
 
     def _leave(self, page: Page) -> None:
-        """A page that was never written leaves no trace in its group's directory."""
+        """Drop a page from memory; one that was never written leaves no trace in its group's directory."""
         pages = self._groups[page.ident[0]].pages
         if page.stored:
             self._timers.note_far(page.ident, pages[page.ident[1:]])

@@ -9,7 +9,7 @@ __all__ = ["MemoryStore", "StateStore"]
 
 
 class StateStore(Protocol):
-    """Bytes by bytes. Calls come in bulk because each may be a round trip."""
+    """A map from bytes to bytes. Calls come in bulk because each may be a round trip."""
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The blobs, None where there is none."""

@@ -27,7 +27,7 @@ _SCANNED = 8
 
 
 def add(space: StateSpace, buffer: Buffer, entry: Entry) -> bool:
-    """Keep one more record; whether it is now the earliest."""
+    """Keep one more record; returns whether it is now the earliest."""
     time = entry[0]
     entries = buffer[2]
     if buffer[1] is not None and time < buffer[1].last:
@@ -46,7 +46,7 @@ def add(space: StateSpace, buffer: Buffer, entry: Entry) -> bool:
 
 
 def meet(space: StateSpace, buffer: Buffer, first: int, last: int, mark: bool) -> list[Entry]:
-    """The entries of a range of time, in order of time; with `mark`, from now on none of them is alone."""
+    """The entries of a range of time, in order; with `mark`, they are noted as having a match."""
     entries: list[Entry] = buffer[2]
     if buffer[1] is None:
         if not mark and len(entries) <= _SCANNED:
@@ -56,7 +56,7 @@ def meet(space: StateSpace, buffer: Buffer, first: int, last: int, mark: bool) -
 
 
 def forget(space: StateSpace, buffer: Buffer, before: int, wanted: bool) -> list[Entry]:
-    """Drop the entries before a timestamp, and answer them if they are wanted; an empty buffer is not to be kept."""
+    """Drop the entries before a timestamp, and return them if they are wanted. The caller removes an empty buffer."""
     entries: list[Entry] = buffer[2]
     if buffer[1] is None and entries[-1][0] < before:
         buffer[2] = []
@@ -96,7 +96,7 @@ def _insert(entries: list[Entry], entry: Entry) -> None:
 
 
 def _is_long(entries: list[Entry]) -> bool:
-    """By the size of the newest: records of a stream are much alike."""
+    """Whether entries are long, judged by the newest: records of a stream are of similar size."""
     return len(entries) * item_size(entries[-1]) >= SEGMENT_BYTES
 
 
@@ -127,12 +127,12 @@ class Runs:
         return (Runs, (self.places, self.last))
 
     def append(self, space: StateSpace, entries: list[Entry]) -> None:
-        """One more segment, behind all others."""
+        """Add a segment behind all others."""
         self._put(space, len(self.places), entries)
         self.last = entries[-1][0]
 
     def add(self, space: StateSpace, entry: Entry) -> None:
-        """An entry that is not behind the last of all."""
+        """Insert an entry that is not behind the last one."""
         time = entry[0]
         index = max(bisect_left(self.places, (time + 1,)) - 1, 0)
         first, number = self.places[index]
@@ -185,7 +185,7 @@ class Runs:
         return [list(self._entries(space, number)) for _, number in self.places]
 
     def moved(self, old: StateSpace, new: StateSpace) -> Runs:
-        """The same in another space."""
+        """A copy of the runs in another space."""
         made = Runs([], 0)
         for entries in self.segments(old):
             made.append(new, entries)
@@ -198,7 +198,7 @@ class Runs:
         self.places.insert(index, (entries[0][0], number))
 
     def _entries(self, space: StateSpace, number: int, change: bool = False) -> list[Entry]:
-        """The entries of a segment; hold on to them no longer than until the next call."""
+        """The entries of a segment; valid until the next call only."""
         return cast(list[Entry], space.bucket(self._name(space, number), change))
 
     @staticmethod

@@ -40,7 +40,7 @@ __all__ = [
 
 
 def lifetime(backend: KeyedBackend, name: str, config: StateTtlConfig, clock: Clock) -> Lifetime:
-    """How long entries of a table live; from now on the backend sweeps them."""
+    """The lifetime of a table's entries; from now on the backend sweeps them."""
     life = Lifetime(config, clock)
     if backend.sweeper is None:
         backend.sweeper = Sweeper(backend, clock)
@@ -56,7 +56,7 @@ class _Expiring:
         self._life = life
 
     def _stamped(self, value: E) -> tuple[int, E]:
-        """A value as it is stored now; its page will be swept in time."""
+        """A value with the present time; makes sure that its page is swept in time."""
         life = self._life
         now = life.now()
         if life.swept and now + life.keep_ms < self._backend.page.sweep_ms:
@@ -223,7 +223,7 @@ class TtlMapState(_Expiring, MapState[K, V]):
         return self._seen(key) is not None
 
     def _seen(self, key: K) -> tuple[int, V] | None:
-        """An entry as a read sees it, removed if expired, else prolonged if reading does that."""
+        """An entry as a read sees it: removed if it has expired, else stamped again if reads prolong it."""
         found: tuple[int, V] | None = self._inner.get(key)
         if found is None:
             return None

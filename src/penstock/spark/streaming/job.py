@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from penstock.core.time.clock import SystemClock
 from penstock.jobs.client import JobClient, JobStatus
 from penstock.jobs.futures import CompletableFuture
 from penstock.jobs.job_thread import JobThread
-from penstock.jobs.restart import restart_strategy
+from penstock.jobs.restart import RestartStrategy, restart_strategy
 from penstock.jobs.savepoint_requests import SavepointRequest
 from penstock.runtime.admission import admission
 from penstock.runtime.batch_output import BatchOutput
@@ -96,7 +96,13 @@ class StreamingJob(SparkJobClient):
         self._metrics = JobMetrics(self._admission.limits)
         self._savepoints = savepoint_coordinator(spark, self._checkpoint, plan, clock)
         self._ownership = CheckpointOwnership(self._checkpoint, clock)
-        publish_control = ControlPublisher(job, control, self._savepoints, self._admission.limits).publish_control
+        publisher = ControlPublisher(job, control, self._savepoints, self._admission.limits)
+        supervisor = self._join(publisher.publish_control, strategy)
+        self._thread = JobThread(supervisor.supervise, f"penstock-{job_id}")
+
+    def _join(self, publish_control: Callable[[], None], strategy: RestartStrategy) -> Supervisor:
+        """Make the parts that run the job, each with the parts that it uses; the supervisor is the outermost."""
+        job = self._job
         self._committer = BatchCommitter(
             job,
             self._commits,
@@ -106,13 +112,12 @@ class StreamingJob(SparkJobClient):
             strategy,
             self._metrics,
             publish_control,
-            unending=bool(frame_vertices(plan)),
+            unending=bool(frame_vertices(job.plan)),
         )
         runner = QueryRunner(
             job, self._committer, self._savepoints, self._ownership, publish_control, self._start, self._explain
         )
-        supervisor = Supervisor(job, runner, self._ownership, strategy, self._metrics, self._explain_end, self._finish)
-        self._thread = JobThread(supervisor.supervise, f"penstock-{job_id}")
+        return Supervisor(job, runner, self._ownership, strategy, self._metrics, self._explain_end, self._finish)
 
     # -- for the parts --------------------------------------------------------------------------------
 

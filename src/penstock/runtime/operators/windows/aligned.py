@@ -103,18 +103,18 @@ class TimeWindowOperator(WindowOperator):
         self._finish = self._combiner.finish
 
     def slot(self) -> int:
-        """Where accumulators are kept."""
+        """The slot of the table that keeps accumulators."""
         raise NotImplementedError
 
     def _place(self, value: object, stamp: int | None, time_ms: int, outer: Entries, key: object) -> None:
-        """Take a record of the current key in; `outer` is the page's table."""
+        """Add a record of the current key to its windows; `outer` is the page's table."""
         raise NotImplementedError
 
     def _settle(self) -> None:
-        """A chunk is done."""
+        """Called when a chunk is done."""
 
     def _window_timer(self, timestamp: int, key: object, namespace: object) -> None:
-        """A timer of the current key is due."""
+        """Called when a timer of the current key is due."""
         raise NotImplementedError
 
     def process(self, values: Records, timestamps: Timestamps, keys: Keys) -> None:
@@ -152,7 +152,7 @@ class TimeWindowOperator(WindowOperator):
             self.take(self._iterable(made, window), namespace[1] - 1)
 
     def _gone_ms(self, last: int) -> int:
-        """When a window is gone, by its last millisecond: at the latest with the last watermark."""
+        """When a window that ends with the millisecond `last` is removed: at the latest with the last watermark."""
         return min(last + self._lateness_ms, MAX_TIMESTAMP)
 
     def _fire(self, domain: TimeDomain, due: Iterator[Timer]) -> None:

@@ -1,4 +1,4 @@
-"""Which of the window operators serves a spec."""
+"""Chooses the window operator for a spec."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["guarded_window_operator", "window_class", "window_operator"]
 
 
 def window_class(spec: WindowSpec) -> type[WindowOperator]:
-    """The general one, unless a shorter way gives the same. They lay out their state in ways of their own."""
+    """The class of the operator: the general one, unless a faster one gives the same results. Their state differs."""
     if shares_panes(spec):
         return PaneWindowOperator
     if are_sessions(spec):

@@ -45,7 +45,7 @@ class Combiner:
             self._given.close()
 
     def of(self, values: Iterable[Record]) -> Accumulator:
-        """All values folded, as an accumulator; None for none."""
+        """The accumulator of all values; None if there are none."""
         accumulator = None
         for index, value in enumerate(values):
             accumulator = self.first(value) if index == 0 else self.add(accumulator, value)
@@ -81,7 +81,7 @@ class AccumulatorContents:
         return None if stored is None else (self._combiner.finish(stored[0]),)
 
     def shown(self, namespace: object, window: Window) -> None:
-        """The function has seen it."""
+        """Called when the window function has seen the contents."""
 
     def merge(self, target: object, sources: Iterable[Record]) -> None:
         """Merge the accumulators of several windows into the first."""

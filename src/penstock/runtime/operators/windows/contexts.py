@@ -106,7 +106,7 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
 
 
 class FunctionContext(ProcessWindowFunction.Context, ProcessAllWindowFunction.Context):
-    """Given to process functions on windows."""
+    """The context of process functions on windows."""
 
     def __init__(self, operator: Emitter, keyed: RuntimeContext, windowed: LiveRuntimeContext, merging: bool) -> None:
         self._operator, self._keyed, self._windowed = operator, keyed, windowed

@@ -1,8 +1,9 @@
 """Guarded windows: records that a function raises on, and windows whose result cannot be made, are put aside (F9).
 
 A record that cannot be added leaves the accumulator as it is (its time counts for sessions, itself for count windows);
-one that would be the first of its window makes none. It is counted once, however many windows it belongs to. Functions
-that merge accumulators, and triggers that raise on a timer, fail the job: there is no record to go on without.
+one that would be the first of its window makes no window. It is counted once, however many windows it belongs to.
+Functions that merge accumulators, and triggers that raise on a timer, fail the job: there is no record to go on
+without.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def guarded_functions(desc: ChainedOperator) -> ChainedOperator:
 
 
 class WindowGuard(WindowOperator):
-    """Before one of the window operators in the order of classes."""
+    """A mixin that comes before a window operator in the method resolution order."""
 
     def _element(self, value: object, stamp: int | None) -> None:
         with self._careful(value, stamp):

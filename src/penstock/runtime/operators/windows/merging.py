@@ -1,4 +1,4 @@
-"""Which windows of a key there are, and where each keeps its state (W4).
+"""The windows of a key, and the namespace in which each keeps its state (W4).
 
 Windows that merge keep the state of one of them; aligned windows never merge and need no set.
 """
@@ -39,7 +39,7 @@ class IdentitySet:
         return pack(window)
 
     def retire(self, window: Window) -> None:
-        """Nothing to forget."""
+        """There is nothing to forget."""
 
 
 class _Collect(MergingWindowAssigner.MergeCallback):
@@ -70,7 +70,7 @@ class MergingSet:
         self._backend.page.dirty = True
 
     def state_namespace(self, window: Window) -> Namespace:
-        """Where a window keeps its state; None for a window that is no more."""
+        """The namespace of a window's state; None for a window that is gone."""
         return self._known().get(pack(window))
 
     def retire(self, window: Window) -> None:
@@ -80,7 +80,7 @@ class MergingSet:
         self._save(known)
 
     def add(self, window: Window, merge: Merge) -> Window:
-        """Take a window in; the one it has become. `merge` is called for windows that were there and grew together."""
+        """Add a window; returns the window that it became. `merge` is called for known windows that were merged."""
         known = self._known()
         callback = _Collect()
         self._assigner.merge_windows([*map(unpack, known), window], callback)

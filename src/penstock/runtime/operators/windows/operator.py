@@ -129,9 +129,9 @@ class WindowOperator(KeyedOperator):
         self._register_cleanup(window)
 
     def _too_late(self, value: object, stamp: int | None) -> None:
-        """All windows of the record are past their cleanup, or it has none and the clock has passed it.
+        """Drop a late record: all its windows are past their cleanup, or it has none and the clock has passed it.
 
-        It goes to the side output if there is one; it is counted either way.
+        It goes to the side output if there is one, and is counted in any case.
         """
         self.late += 1
         if self._spec.late_tag is None:

@@ -1,6 +1,7 @@
 """Sliding windows that share panes: a record is added once, and windows are merged from panes when they fire.
 
-Only for functions that say that merging is right and order-free (`mergeable = True`); results are the same either way.
+Only for functions that declare that merging is right in any order (`mergeable = True`); results are the same either
+way.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = ["PaneWindowOperator", "shares_panes"]
 def shares_panes(spec: WindowSpec) -> bool:
     """Whether a spec is of sliding event-time windows with a function that may be merged.
 
-    A `ProcessWindowFunction` is told when a window is gone; without lateness that is when it has fired.
+    `ProcessWindowFunction.clear` is called when a window is gone; without lateness that is when it has fired.
     """
     return (
         is_aligned(spec)

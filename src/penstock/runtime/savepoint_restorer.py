@@ -1,4 +1,4 @@
-"""State of a savepoint on its way into the store of a partition, in the first batch of a job that starts from one."""
+"""Puts the state of a savepoint into the store of a partition, in the first batch of a job that starts from it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import BlobKind, kind_of, parse_key
 
-__all__ = ["Restoring"]
+__all__ = ["SavepointRestorer"]
 
 
-class Restoring:
-    """Writes blobs as they come. Roots wait until all are there: they know the earliest timers and the size."""
+class SavepointRestorer:
+    """Writes blobs as they come. Roots are written last, since they hold the earliest timers and the size of all
+    blobs."""
 
     def __init__(self) -> None:
         self._roots: dict[int, tuple[bytes, dict[str, Any]]] = {}
@@ -24,7 +25,7 @@ class Restoring:
         self._probes: dict[int, Probe | None] = {}
 
     def take(self, row: ChunkRow, store: StateStore) -> None:
-        """The blobs of one row, all of one vertex."""
+        """Take the blobs of one row, all of one vertex."""
         entries: list[tuple[bytes, bytes]] = loads(row.payload)
         for key, blob in entries:
             self._note(row.target, key, blob)
@@ -46,12 +47,12 @@ class Restoring:
                 self._groups.setdefault(target, {})[parsed.place] = earliest
 
     def _probe(self, target: int, group: int, blob: bytes) -> None:
-        """Of the first page of a vertex note a key, which tells whether keys are still routed as they were."""
+        """Note a key of the first page of a vertex: it shows later whether keys are still routed as they were."""
         if target not in self._probes:
             self._probes[target] = probe_of(Page.decode((group, 0, 0), blob, ()).members(), group)
 
     def finish(self, store: StateStore) -> None:
-        """All rows have come: write the roots."""
+        """Write the roots. Called when all rows have come."""
         store.put_many((key, dumps({**root, **self._gathered(target)})) for target, (key, root) in self._roots.items())
         self._roots.clear()
 

@@ -1,1 +1,1 @@
-"""What users call."""
+"""The public API: environments, streams and what is called on them."""

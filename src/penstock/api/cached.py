@@ -29,7 +29,7 @@ def _same(value: object) -> object:
 
 
 class Cache:
-    """What a cached stream is to its environment: a node that computes until a job has filled the cache, then reads.
+    """A cached stream as its environment knows it: jobs compute it until one has filled the cache, later jobs read it.
 
     The folder is local to the driver unless `penstock.cache.dir` names one that all workers reach.
     """
@@ -61,7 +61,7 @@ class Cache:
             self.invalidate()
 
     def wanted_by(self, transformations: list[Transformation]) -> bool:
-        """Whether a program computes the stream, and nobody does so already."""
+        """Whether this program computes the stream and no earlier job has filled, or is filling, the cache."""
         return (
             bool(self.transformation.inputs)
             and self._filling is None
@@ -95,7 +95,7 @@ class CachedDataStream(DataStream[T_co]):
 
 
 def cached(env: StreamExecutionEnvironment, inputs: tuple[TransformationInput, ...]) -> CachedDataStream[Any]:
-    """What `DataStream.cache` gives."""
+    """Called by `DataStream.cache`: the stream whose records the first job keeps for later ones."""
     transformations = upstream([read.source for read in inputs])
     for transformation in transformations:
         if isinstance(transformation.spec, SourceSpec) and not transformation.spec.source.bounded:

@@ -42,7 +42,7 @@ def connect(
 def connect(
     first: DataStream[T], second: DataStream[V] | BroadcastStream[V]
 ) -> ConnectedStreams[T, V] | BroadcastConnectedStream[T, V]:
-    """What `DataStream.connect` gives: depends on the other stream."""
+    """Called by `DataStream.connect`; the other stream decides whether broadcast state comes with it."""
     if isinstance(second, BroadcastStream):
         return BroadcastConnectedStream(first, second, second.broadcast_state_descriptors)
     if not isinstance(second, DataStream):

@@ -218,7 +218,7 @@ class DataStream(OperatorSettings, Generic[T_co]):
         return cached(self._env, self._inputs)
 
     def get_side_output(self, output_tag: OutputTag[R]) -> DataStream[R]:
-        """What the operator sent to a tag."""
+        """The records that the operator emitted with this tag."""
         if len(self._inputs) != 1 or self._inputs[0].tag is not None:
             raise ProgramError("get_side_output() belongs to the operator that emits it: call it before union()")
         if output_tag.type_info is not None:

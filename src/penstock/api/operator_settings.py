@@ -53,7 +53,7 @@ class OperatorSettings:
         return self
 
     def on_poison(self, policy: str | OutputTag[Any]) -> Self:
-        """What becomes of a record on which the operator's function raises.
+        """Say what happens to a record on which the operator's function raises.
 
         `fail` the job, `skip` and count it (metric `poisonRecords`), or with a tag send `(record, error text)` to
         that side output. What the failing call has yielded is dropped, what it did to state stays. Key selectors

@@ -31,14 +31,14 @@ __all__ = ["Settings"]
 
 
 class Settings:
-    """What can be said about a whole job."""
+    """Settings of a whole job, as methods of the environment."""
 
     _configuration: Configuration
     _default_parallelism: int | None = None
 
     @property
     def _said(self) -> Configuration:
-        """What the configuration says now, under the newest names."""
+        """The configuration as it is now, with older names of settings translated to the newest ones."""
         return with_newest_names(self._configuration)
 
     def get_config(self) -> ExecutionConfig:
@@ -63,7 +63,7 @@ class Settings:
         return self._said.get(PARALLELISM) or self.get_default_local_parallelism()
 
     def get_default_local_parallelism(self) -> int:
-        """What holds where nobody says anything: the cores of this machine."""
+        """The default parallelism: the number of cores that this process may use."""
         from penstock.launch import default_parallelism
 
         return self._default_parallelism or default_parallelism()
@@ -155,7 +155,7 @@ class Settings:
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
-        """None if nobody has said."""
+        """None if the program has not set it."""
         return self._said.get(CHANGELOG)
 
     def set_default_savepoint_directory(self, directory: str) -> Self:
@@ -167,7 +167,7 @@ class Settings:
         return self._said.get(SAVEPOINT_DIR) or None
 
     def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> Self:
-        """What happens after a failure (F3). PyFlink 1 has it; in PyFlink 2 the configuration says it."""
+        """Choose what happens after a failure (F3). PyFlink 1 has it; in PyFlink 2 the configuration says it."""
         if not isinstance(restart_strategy_configuration, RestartStrategyConfiguration):
             raise TypeError(
                 "set_restart_strategy() takes what RestartStrategies makes, got "

@@ -41,7 +41,7 @@ class Table:
 
 
 class TableResult:
-    """What a query gave."""
+    """The result of a query."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame

@@ -8,7 +8,7 @@ __all__ = ["Programs", "programs"]
 
 
 class Programs:
-    """What the environments of this process have built since something was last done with it.
+    """Operators that the environments of this process have built and not yet executed.
 
     >>> seen = Programs()
     >>> environment = seen.enter()

@@ -82,7 +82,7 @@ def packages() -> Iterator[Finding]:
 
 
 def _requirements() -> list[str]:
-    """What this package needs to run, as its installation says."""
+    """The packages that the installed metadata of Penstock requires."""
     try:
         wanted = metadata.requires("penstock") or []
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""What a running job has done, as figures to show: no terminal, no clock of its own."""
+"""Figures of a running job, from its metrics alone: the caller has the terminal and the clock."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _brief(vertex: VertexFigures) -> str:
 
 
 def summary(end: Figures) -> list[str]:
-    """What the job came to: a line, and one for each vertex."""
+    """The summary printed when a job has ended: one line for the job and one for each vertex."""
     batches = f", {end.batches} batches (median {seconds(end.median_ms)})" if end.batches else ""
     restarts = f", {end.restarts} restart(s)" if end.restarts else ""
     head = f"{end.name}: {end.status} after {seconds(end.elapsed_ms)}{batches}{restarts}"

@@ -1,4 +1,4 @@
-"""What to do about an import that failed: PyFlink's names, and those that are spelt otherwise."""
+"""Hints for an import that failed: PyFlink names that Penstock spells otherwise, has elsewhere, or does not have."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def import_hint(job: str, error: BaseException) -> str | None:
 
 
 def _missing(name: str, module: str) -> str:
-    """What to say of a name that a module of ours has not: that it went, where it is, or what may be meant."""
+    """The hint for a name that a module of ours lacks: it was removed, it is elsewhere, or the nearest known name."""
     if name in _GONE:
         return f"PyFlink 2 has no {name} and neither has {module}: {_GONE[name]}"
     homes = [home for home in _FACADES if name in _public(home)]

@@ -30,7 +30,7 @@ class Above(io.TextIOBase):
         self._console.print(Text.from_ansi(text), soft_wrap=True)
 
     def finish(self) -> None:
-        """What was written without an end of line goes out as it is."""
+        """Flush a last line that has no line end."""
         if self._open:
             self._stream.write(self._open)
             self._stream.flush()

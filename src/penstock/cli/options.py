@@ -1,4 +1,4 @@
-"""What every command on a job takes, and how it reaches the program."""
+"""Options that every command on a job takes, and the way they reach the program."""
 
 from __future__ import annotations
 

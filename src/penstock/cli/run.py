@@ -130,6 +130,6 @@ def _check_file(job: str) -> None:
 
 
 def _message(job: str, error: PenstockError) -> str:
-    """What went wrong and, unless the message holds a traceback of its own, where in the script."""
+    """The message of an error and, unless it holds a traceback of its own, the place in the script."""
     where = None if "\n" in str(error) else last_line_of(job, error)
     return f"{error}\n  {where}" if where else str(error)

@@ -77,7 +77,7 @@ class _CacheCommitter(Committer):
 
 
 class CacheSource(Source):
-    """What a `CacheSink` wrote; every file is a split, a position is the number of blocks read of it."""
+    """Reads the files of a `CacheSink`. Every file is a split; a position is the number of blocks read of it."""
 
     def __init__(self, folder: str) -> None:
         names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []

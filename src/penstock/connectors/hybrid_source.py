@@ -19,7 +19,7 @@ class HybridSourceBuilder(Generic[T]):
         self._sources = [_checked(first_source)]
 
     def add_source(self, source: Source[T]) -> HybridSourceBuilder[T]:
-        """What comes when all before it have ended."""
+        """Add the source that is read when all sources before it have ended."""
         if not self._sources[-1].bounded:
             raise ProgramError(
                 f"HybridSource: {type(self._sources[-1]).__name__} has no end, so nothing can come after it"

@@ -105,7 +105,7 @@ class CollectionSource(_IndexedSource[T_co]):
         self._collection = list(collection)
 
     def identity(self) -> str:
-        """What tells it from another list in a checkpoint: its first values, as far as they are plain."""
+        """Told apart from another collection in a checkpoint by its first values, as far as they are plain."""
         return repr(list(takewhile(_is_plain, self._collection[:_TELLING])))
 
     def split_parallelism(self, parallelism: int) -> int:

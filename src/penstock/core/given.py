@@ -1,4 +1,4 @@
-"""What a program passed to a method, said in a refusal."""
+"""Words for an argument of the wrong kind, used in refusals."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ class Metric(ABC):
 
 
 class Counter(Metric):
-    """A number that goes up and down. What the driver shows is its sum over committed batches."""
+    """A number that goes up and down. The driver shows its sum over committed batches."""
 
     @abstractmethod
     def inc(self, n: int = 1) -> None: ...

@@ -45,7 +45,7 @@ def _made(pid: int) -> str:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether nobody else has made it, or put a link in its place."""
+    """Whether the folder is really ours: no other user has made it, or put a link in its place."""
     found = folder.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
 

@@ -47,7 +47,7 @@ __all__ = ["BroadcastHarness", "JoinHarness", "KeyedOneInputHarness", "OneInputH
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What survives a restart: the blobs of every subtask's store, and the clock."""
+    """A snapshot of an operator: the blobs of every subtask's store, and the clock."""
 
     blobs: tuple[Mapping[bytes, bytes], ...]
     now_ms: int
@@ -182,7 +182,7 @@ class _Harness:
     # -- state ------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """What a restart would find; give it to another harness to go on from here."""
+        """The state as a restart would find it; give it to another harness to go on from here."""
         return Snapshot(tuple(dict(store.blobs) for store in self._stores), self.clock.now_ms())
 
     def state_blobs(self) -> dict[bytes, bytes]:

@@ -36,7 +36,7 @@ JOIN_VERBS = ("join", "co_group", "interval_join", "regular_join")
 
 
 def join_names() -> dict[str, Any]:
-    """What the functions of a transcript may use beside the names they always have."""
+    """Names that the functions of a transcript may use, beside those that every transcript has."""
     modules = (join_functions, windows, window_assigners, triggers, evictors, row, time)
     return {name: getattr(module, name) for module in modules for name in module.__all__}
 

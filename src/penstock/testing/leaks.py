@@ -1,4 +1,4 @@
-"""What a harness finds left in state, said so that a reader can find the line that should have cleared it."""
+"""Describes state and timers that a harness finds left over, so that a reader finds the line that should clear them."""
 
 from __future__ import annotations
 

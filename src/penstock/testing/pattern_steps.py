@@ -24,7 +24,7 @@ Make = Callable[[str], Any]
 
 
 def pattern_names() -> dict[str, Any]:
-    """What the functions of a transcript may use beside the names they always have."""
+    """Names that the functions of a transcript may use, beside those that every transcript has."""
     public = {
         "Pattern": builder.Pattern,
         "AfterMatchSkipStrategy": skip.AfterMatchSkipStrategy,

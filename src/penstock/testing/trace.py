@@ -53,7 +53,7 @@ class Firing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What happened. `watermarks` are (time, watermark) where it moved, both in milliseconds; +∞ is left out."""
+    """A recorded run. `watermarks` are (time, watermark) where it moved, both in milliseconds; +∞ is left out."""
 
     records: tuple[Arrival, ...]
     watermarks: tuple[tuple[int, int], ...]

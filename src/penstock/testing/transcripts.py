@@ -104,7 +104,7 @@ class Transcript:
             collect(made[name], prefix + name)
 
     def problems(self, results: Results) -> list[str]:
-        """What differs from what is expected."""
+        """The differences between the outputs and the expected ones, as lines of text."""
         return [p for name in self.expect for p in self._compare(name, [_tuples(v) for v in results.get(name, ())])]
 
     def _compare(self, name: str, found: list[Any]) -> list[str]:
@@ -121,7 +121,7 @@ class Transcript:
     # -- building ---------------------------------------------------------------------------------
 
     def sources(self) -> dict[str, ScriptedSource]:
-        """What the inputs are read from."""
+        """The scripted sources of the inputs."""
         return {name: _scripted(given) for name, given in self.inputs.items()}
 
     def _source(self, env: StreamExecutionEnvironment, name: str, given: object) -> DataStream[object]:

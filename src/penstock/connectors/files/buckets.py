@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(slots=True)
 class BucketContext:
-    """What an assigner may know besides the record: its timestamp, and the time of its batch.
+    """Given to a bucket assigner beside the record: the record's timestamp and the processing time of its batch.
 
     The time of the batch is the same for all its records and for a repeated attempt.
     """

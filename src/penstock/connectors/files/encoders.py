@@ -45,7 +45,7 @@ class Encoder(Subscriptable, Generic[IN]):
 
     @staticmethod
     def schema_encoder(schema: SerializationSchema[T], suffix: str = "") -> Encoder[T]:
-        """What a serialization schema makes of a record, with a line end if it has none."""
+        """An encoder that writes the bytes of a serialization schema, and adds a line end where they have none."""
         return Encoder(_SchemaEncoder(schema), suffix)
 
 

@@ -172,7 +172,7 @@ class WatchedFileSource(FileSource[T_co]):
             yield file, known.at
 
     def _change(self, file: FoundFile, known: Known) -> str:
-        """What happened to a file that was read, other than that it has grown; empty if nothing did."""
+        """How a file that was read has changed, other than by growing; empty if it has not."""
         sound, tails = self._memory.sound, self._format.tails(file.path)
         if sound.get(file.path) == (file, known):
             return ""
@@ -251,7 +251,7 @@ class WatchedFileSource(FileSource[T_co]):
 
 
 class _Batch:
-    """What is planned for a batch."""
+    """The files and byte ranges planned for one batch."""
 
     def __init__(self, known: Ledger) -> None:
         self.known = known
@@ -266,7 +266,7 @@ class _Batch:
 
 
 class _Memory:
-    """What the driver keeps from one plan to the next; a new driver does without."""
+    """A cache of the planner, kept between batches in the driver. A new driver starts without it and plans the same."""
 
     def __init__(self) -> None:
         self.looked_ms: int | None = None

@@ -98,7 +98,7 @@ def _unfit(
 
 
 def _first_type(records: list[dict[str, object]], name: str) -> object:
-    """What Arrow takes a column for that has no type: what its first value is."""
+    """The Arrow type of a column without a declared type: that of its first value."""
     import pyarrow
 
     first = next((record[name] for record in records if record.get(name) is not None), None)

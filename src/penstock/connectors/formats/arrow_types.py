@@ -1,4 +1,4 @@
-"""What a file says of its columns: the row type that they make, and the units in which they are read."""
+"""Columns of a file: the row type they make, and the units in which timestamps and times are read."""
 
 from __future__ import annotations
 

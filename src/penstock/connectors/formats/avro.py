@@ -76,7 +76,7 @@ class AvroSchema:
 
     @cached_property
     def parsed(self) -> Any:
-        """What fastavro works with."""
+        """The schema as fastavro has parsed it."""
         return self._parse()[0]
 
     def _parse(self) -> tuple[object, Named]:

@@ -1,4 +1,4 @@
-"""What an Avro schema says about records: their Penstock type, and how rows become Avro's dicts and back."""
+"""From an Avro schema to the Penstock type of its records, and between rows and Avro's dicts."""
 
 from __future__ import annotations
 

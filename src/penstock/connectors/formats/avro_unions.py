@@ -24,12 +24,12 @@ def kind_of(node: object) -> str:
 
 
 def resolved(node: object, named: Named) -> Any:
-    """A schema, where its name stands for it."""
+    """The schema behind a name; a schema that is not a name is returned as it is."""
     return named.get(node, node) if isinstance(node, str) else node
 
 
 def name_of(node: object) -> str:
-    """What fastavro calls a branch: the full name of a record, enum or fixed, else the type's."""
+    """The name of a union's branch in fastavro: the full name of a record, enum or fixed, else the name of the type."""
     return str(node["name"]) if isinstance(node, dict) and "name" in node else kind_of(node)
 
 

@@ -234,7 +234,7 @@ def _java_length(text: str) -> int:
 
 
 def element_separator(column: CsvColumn) -> str:
-    """What parts the elements of an array in a column."""
+    """The separator between the elements of an array in a column."""
     return ";" if column.separator is None else column.separator
 
 

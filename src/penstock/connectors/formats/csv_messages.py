@@ -142,7 +142,7 @@ class CsvRowSerializationSchema(SerializationSchema):
             return self
 
         def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
-            """What ends a record; "" for nothing."""
+            """The characters that end a record; "" for none."""
             self._mark(line_end=delimiter)
             return self
 

@@ -1,4 +1,4 @@
-"""What the columns of a CSV file are and how it is written down."""
+"""The schema of a CSV file: its columns, separators and quotes."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class CsvSchemaBuilder:
         return self._mark(line_end=separator)
 
     def set_null_value(self, null_value: str) -> CsvSchemaBuilder:
-        """What stands for None. Without it a field that is empty is None unless its column holds strings."""
+        """The text that means None. Without it an empty field is None unless its column holds strings."""
         return self._mark(null=null_value)
 
     def disable_quote_char(self) -> CsvSchemaBuilder:

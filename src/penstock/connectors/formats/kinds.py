@@ -1,4 +1,4 @@
-"""What formats need to know about a type hint: its kind, its parts, the names of its fields."""
+"""Helpers that take a type hint apart for the formats: its kind, its parts, the names of its fields."""
 
 from __future__ import annotations
 

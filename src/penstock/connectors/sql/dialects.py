@@ -1,4 +1,4 @@
-"""What differs between databases: how they are reached, and how values are given to them."""
+"""Dialects: how each kind of database is connected to, and how values are passed to it."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Statement:
     dialect: Dialect
 
     def parameters(self, record: object) -> tuple[Any, ...]:
-        """What a record gives it."""
+        """The parameters of the statement for one record."""
         fields = tuple(record) if isinstance(record, Row | tuple | list) else None
         if fields is None or len(fields) != self.width:
             raise SinkError(f"JdbcSink takes rows of {self.width} field(s), got {record!r} for {self.sql!r}")
@@ -152,7 +152,7 @@ class Session:
         self._connection.commit()
 
     def close(self) -> None:
-        """What was not committed is undone."""
+        """Close the connection; the database rolls back a transaction that was not committed."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()

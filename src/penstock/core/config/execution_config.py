@@ -51,7 +51,7 @@ class ExecutionConfig:
 
     @property
     def _said(self) -> Configuration:
-        """What the configuration says now, under the newest names."""
+        """The configuration as it is now, with older names of settings translated to the newest ones."""
         return with_newest_names(self._conf)
 
     # -- settings with an effect ------------------------------------------------------------------
@@ -105,7 +105,7 @@ class ExecutionConfig:
         return self._said.get(AUTO_UIDS)
 
     def set_global_job_parameters(self, global_job_parameters_dict: Mapping[str, object]) -> ExecutionConfig:
-        """What functions get from `RuntimeContext.get_job_parameter`."""
+        """Set the parameters that functions read with `RuntimeContext.get_job_parameter`."""
         texts = {str(k): v if isinstance(v, str) else str(v) for k, v in global_job_parameters_dict.items()}
         self._conf.set_string(JOB_PARAMETERS.key, json.dumps(texts))
         return self

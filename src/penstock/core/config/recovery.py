@@ -12,7 +12,7 @@ __all__ = ["Recovery"]
 
 
 class Recovery(NamedTuple):
-    """The savepoint to start from (none if empty), and whether state that nobody claims is dropped.
+    """The savepoint to start from (none if empty), and whether state is dropped for which the job has no operator.
 
     >>> Recovery.of(Configuration({"execution.savepoint.path": "/data/one"}))
     Recovery(savepoint='/data/one', allow_unclaimed=False, directory='')

@@ -1,1 +1,1 @@
-"""What sources and sinks must be able to do, and what a path between them can promise."""
+"""Contracts of sources and sinks, and the guarantee that a path between them can give."""

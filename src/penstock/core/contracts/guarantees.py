@@ -1,4 +1,4 @@
-"""What a path from a source to a sink can promise (F7)."""
+"""The guarantee that a path from a source to a sink can give (F7)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SinkKind(Enum):
 
     @property
     def best(self) -> Guarantee:
-        """What it gives behind a source that can rewind."""
+        """The guarantee of a path that begins with a source that can rewind."""
         return self.value[0]
 
     @property

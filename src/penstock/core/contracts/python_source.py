@@ -59,7 +59,7 @@ class PythonSource(Source[T_co]):
 
     @abstractmethod
     def partitions(self) -> Sequence[Any]:
-        """What can be read independently: JSON values, by which the methods below are told which is meant.
+        """The partitions that can be read independently, as JSON values. The methods below are given one of them.
 
         Asked when the job is planned. A job that goes on from a checkpoint must find the same partitions.
         """

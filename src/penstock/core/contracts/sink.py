@@ -128,7 +128,7 @@ class SupportsCommitter(ABC):
 
 
 class DeliveryGuarantee(Enum):
-    """What a sink is asked to promise; PyFlink's names and values.
+    """The guarantee that a program asks of a sink, under PyFlink's names and values.
 
     >>> DeliveryGuarantee.EXACTLY_ONCE.name
     'EXACTLY_ONCE'
@@ -140,7 +140,7 @@ class DeliveryGuarantee(Enum):
 
 
 def asked_guarantee(sink: object) -> Guarantee | None:
-    """What a sink's `delivery_guarantee` asks for; NONE asks for nothing.
+    """The guarantee that a sink's `delivery_guarantee` asks for; None if it asks for nothing.
 
     >>> class Careful:
     ...     delivery_guarantee = DeliveryGuarantee.AT_LEAST_ONCE

@@ -1,4 +1,4 @@
-"""What a replayable source must be able to do.
+"""The contract of a replayable source.
 
 A source is cut into splits; a position in a split is a small JSON value. Whatever lies between two
 positions is read again identically, however often it is asked for.
@@ -55,7 +55,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class SourceClock:
-    """What a source may know of time when it is asked how far it can be read."""
+    """Given to a source when a batch is planned: the processing time, and when the job began."""
 
     now_ms: int
     started_ms: int
@@ -69,7 +69,7 @@ class Lag(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """What a source has to tell its user; `counted_as` names the counter of the source that counts it."""
+    """A message of a source to its user. `counted_as` names the counter of the source that counts it."""
 
     text: str
     counted_as: str | None = None
@@ -111,11 +111,11 @@ class Source(Subscriptable, ABC, Generic[T_co]):
         """
 
     def lag(self, split: int, splits: int, at: Position, base: Position, clock: SourceClock) -> Lag:
-        """What will be left to read when the split has been read up to a position (F13)."""
+        """How much will be left to read when the split has been read up to a position (F13)."""
         return Lag()
 
     def notices(self, end: Position) -> list[Notice]:
-        """What was noticed when the batch that ends at a position was planned. Called in workers, beside `read`."""
+        """Messages to the user from planning the batch that ends at a position. Called in workers, beside `read`."""
         return []
 
     @abstractmethod

@@ -73,7 +73,7 @@ class TwoPhaseCommitSinkFunction(RichSinkFunction[IN], Generic[IN, T]):
         """In a worker: the batch failed before `pre_commit`."""
 
     def abandon_older_than(self, age_ms: int, now_ms: int) -> None:
-        """On the driver, when the job ends: remove prepared transactions that nobody will commit any more."""
+        """On the driver, when the job ends: remove prepared transactions that will never be committed."""
 
 
 class TransactionCommitter(Committer):

@@ -44,7 +44,7 @@ class AsyncFunction(Function, Generic[IN, OUT]):
     async def async_invoke(self, value: IN) -> list[OUT]: ...
 
     def timeout(self, value: IN) -> list[OUT]:
-        """What to emit for a call that took too long; by default the job fails."""
+        """Called for a record whose call took too long; returns the results in its place. By default the job fails."""
         raise TimeoutError(f"the call for {value!r:.200} took longer than its time-out")
 
 

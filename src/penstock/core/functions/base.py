@@ -63,7 +63,7 @@ class KeyedStateStore(ABC):
 
 
 class RuntimeContext(KeyedStateStore):
-    """What a rich function may ask about where it runs (P6)."""
+    """Tells a function where it runs, and gives it state, metrics and accumulators (P6)."""
 
     @abstractmethod
     def get_task_name(self) -> str: ...

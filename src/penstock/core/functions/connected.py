@@ -90,7 +90,7 @@ class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
 
 
 class BaseBroadcastProcessFunction(Function):
-    """What functions on a stream connected with a broadcast stream have in common."""
+    """Base of the functions on a stream that is connected with a broadcast stream."""
 
     class BaseContext(ABC):
         """Times and side outputs."""

@@ -106,7 +106,7 @@ class ProcessJoinFunction(Function, Generic[IN1, IN2, OUT]):
 
         @abstractmethod
         def get_timestamp(self) -> int:
-            """What the results are stamped with: the larger of the two, or when the wait for a match was over."""
+            """The timestamp of the results: the larger of the two, or the time at which the wait for a match ended."""
 
         @abstractmethod
         def output(self, output_tag: OutputTag[T], value: T) -> None: ...

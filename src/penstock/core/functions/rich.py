@@ -1,4 +1,4 @@
-"""What Java's `RichFunction` adds: a function can ask where it runs at any time, not only in `open`.
+"""`RichFunction`: a function that can ask for its runtime context at any time, not only in `open`, as in Java.
 
 The `Rich…Function` classes are the older names that Java books use; every function of Penstock has `open` and `close`.
 """

@@ -1,4 +1,4 @@
-"""Functions that the runtime can spare the calls of."""
+"""Functions the runtime may replace by a faster built-in with the same result."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class SinkFunction(Function, Generic[IN]):
         """Called when event time has advanced."""
 
     def finish(self) -> None:
-        """Called after the last record of a bounded input: let out what is held back. `close` follows."""
+        """Called after the last record of a bounded input: write whatever is still held back. `close` follows."""
 
 
 class RichSinkFunction(RichFunction, SinkFunction[IN]):

@@ -50,7 +50,7 @@ class SourceContext(Subscriptable, ABC, Generic[IN]):
 
     @abstractmethod
     def get_checkpoint_lock(self) -> AbstractContextManager[object]:
-        """What is emitted while it is held enters the same batch. Taking it blocks while the job is behind."""
+        """Records emitted while the lock is held enter the same batch. Taking it blocks while the job is behind."""
 
     @abstractmethod
     def close(self) -> None:

@@ -36,7 +36,7 @@ class AllWindowFunction(Function, Generic[IN, OUT, W]):
 
 
 class _WindowContext(Subscriptable, ABC, Generic[CurrentWindow]):
-    """What a process function on windows may ask; valid during the call only."""
+    """Given to a process function on windows; valid during the call only."""
 
     @abstractmethod
     def window(self) -> CurrentWindow: ...

@@ -1,4 +1,4 @@
-"""What Python functions need in a worker: modules, packages, archives, an interpreter."""
+"""Dependencies of Python functions in a worker: modules, packages, archives, an interpreter."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class PythonDependencies:
 
     @property
     def shipped_paths(self) -> tuple[str, ...]:
-        """What workers put in front of their module search path, relative to where shipped files are."""
+        """Paths that workers put in front of their module search path, relative to the folder of shipped files."""
         requirements = (shipped_name(self.requirements),) if self.requirements else ()
         files = {_importable(f) for f in self.files if f not in self.folders}
         return (*map(shipped_name, self.folders), *requirements, *sorted(files))

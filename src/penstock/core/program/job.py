@@ -96,7 +96,7 @@ class Vertex:
 
     @property
     def source(self) -> Source:
-        """What a source vertex reads."""
+        """The source that a source vertex reads; must not be called on another vertex."""
         spec = self.operators[0].spec
         assert isinstance(spec, SourceSpec)
         return spec.source

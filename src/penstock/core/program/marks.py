@@ -1,4 +1,4 @@
-"""What tells an operator without a uid of its own from another at the same place of another program."""
+"""Marks: tell an operator with a generated uid from another operator at the same place of another program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a record on which a user function raises (F9)."""
+"""Policies for a record on which a user function raises (F9)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FAIL = PoisonPolicy(False)
 
 
 def poison_policy(given: object) -> PoisonPolicy:
-    """The policy that `fail`, `skip`, `side-output` or an `OutputTag` stands for.
+    """The policy named by `fail`, `skip`, `side-output` or given by an `OutputTag`.
 
     >>> poison_policy("skip")
     PoisonPolicy(guarded=True, tag=None)

@@ -62,7 +62,7 @@ class OperatorSpec:
 
     @property
     def asked_guarantee(self) -> Guarantee | None:
-        """What a sink was told to promise, None if nothing."""
+        """The guarantee that the sink was told to give; None if it was told nothing."""
         return None
 
     @property

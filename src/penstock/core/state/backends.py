@@ -60,7 +60,7 @@ class PredefinedOptions(Enum):
 
 
 class EmbeddedRocksDBStateBackend(StateBackend):
-    """What Penstock uses: RocksDB beside every subtask, changes checkpointed incrementally.
+    """The backend that Penstock uses: RocksDB beside every subtask, with incremental checkpoints.
 
     >>> EmbeddedRocksDBStateBackend().is_incremental_checkpoints_enabled()
     True

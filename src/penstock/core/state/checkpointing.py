@@ -30,7 +30,7 @@ _UNLIMITED = 2_147_483_647
 
 
 class CheckpointingMode(Enum):
-    """What a restart may do to state. Penstock always gives EXACTLY_ONCE, which meets AT_LEAST_ONCE too."""
+    """The guarantee for state after a restart. Penstock always gives EXACTLY_ONCE, which meets AT_LEAST_ONCE too."""
 
     EXACTLY_ONCE = 0
     AT_LEAST_ONCE = 1
@@ -57,7 +57,7 @@ class CheckpointConfig:
 
     @property
     def _said(self) -> Configuration:
-        """What the configuration says now, under the newest names."""
+        """The configuration as it is now, with older names of settings translated to the newest ones."""
         return with_newest_names(self._conf)
 
     # -- settings with an effect ------------------------------------------------------------------

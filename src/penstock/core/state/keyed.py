@@ -60,7 +60,7 @@ class AppendingState(State, Generic[IN, OUT]):
 
     @abstractmethod
     def get(self) -> OUT:
-        """What has been added up."""
+        """The combined value; None if nothing was added."""
 
     @abstractmethod
     def add(self, value: IN) -> None:
@@ -138,7 +138,7 @@ class MapState(_ReadableMap[K, V]):
 
 
 class ReadOnlyBroadcastState(_ReadableMap[K, V]):
-    """What a broadcast stream has told all subtasks, for reading."""
+    """Broadcast state, for reading only."""
 
 
 class BroadcastState(ReadOnlyBroadcastState[K, V]):

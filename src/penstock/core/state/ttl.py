@@ -13,7 +13,7 @@ __all__ = ["StateTtlConfig"]
 
 
 class _Update(Enum):
-    """What prolongs the life of an entry."""
+    """The accesses that prolong the life of an entry."""
 
     Disabled = 0
     OnCreateAndWrite = 1

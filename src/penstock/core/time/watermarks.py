@@ -56,7 +56,7 @@ class TimestampAssigner(Subscriptable, ABC, Generic[IN]):
 
 
 class WatermarkOutput(ABC):
-    """What a generator says about the partition it watches."""
+    """Given to a watermark generator, which reports through it on the split that it watches."""
 
     @abstractmethod
     def emit_watermark(self, watermark: Watermark) -> None:

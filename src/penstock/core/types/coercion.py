@@ -108,7 +108,7 @@ def _float(info: TypeInformation, value: object, wrap: bool) -> float:
 
 
 def _whole(bits: int) -> Callable[[TypeInformation, Any, bool], int]:
-    """A number of so many bits. What PyFlink wraps must fit in 64 itself."""
+    """A whole number of so many bits. PyFlink wraps a larger one, and refuses one that does not fit in 64 bits."""
     limit, widest = 1 << (bits - 1), 1 << 63
 
     def check(info: TypeInformation, value: object, wrap: bool) -> int:

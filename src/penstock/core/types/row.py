@@ -12,7 +12,7 @@ __all__ = ["Row", "RowKind", "copy_row", "row_of", "rows_of"]
 
 
 class RowKind(Enum):
-    """What a row does to a changelog."""
+    """The change that a row makes to a table."""
 
     INSERT = 0
     UPDATE_BEFORE = 1

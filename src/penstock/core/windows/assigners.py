@@ -156,7 +156,7 @@ class SessionWindowTimeGapExtractor(Subscriptable, ABC, Generic[IN]):
 
 
 class SessionWindows(_OfTime[IN], MergingWindowAssigner[IN, TimeWindow]):
-    """A window from each record to a gap after it; those that overlap or touch merge (W4)."""
+    """A window from each record to a gap after it; windows that overlap or touch merge (W4)."""
 
     def gap_of(self, element: IN) -> int:
         """After what pause the record's session ends, in milliseconds."""

@@ -44,7 +44,7 @@ __all__ = [
 
 
 class TriggerResult(Enum):
-    """What is to be done with a window: (give its result, forget its records)."""
+    """The decision of a trigger: (fire: give the result, purge: forget the records)."""
 
     CONTINUE = (False, False)
     FIRE_AND_PURGE = (True, True)

@@ -156,7 +156,7 @@ class WindowAssigner(Subscriptable, ABC, Generic[IN, W_co]):
     """Says to which windows a record belongs; picklable. `is_event_time` decides which clock its windows follow."""
 
     class WindowAssignerContext(ABC):
-        """What an assigner may ask."""
+        """Given to an assigner with each record."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int: ...

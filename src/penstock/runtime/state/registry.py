@@ -1,8 +1,8 @@
 """The page of state kinds: what each kind is called, which descriptor names it and which handles read and write it.
 
-To add a kind: give it a handle class and a descriptor in `core/state/keyed.py`, a live handle in `handles.py`, and a line in
-`STATE_KINDS`. Everything else (tables in pages, time to live, refusals of a changed kind, windows, the state editor)
-finds it here.
+To add a kind: give it a handle class and a descriptor in `core/state/keyed.py`, a live handle in `handles.py`, and a
+line in `STATE_KINDS`. Everything else (tables in pages, time to live, refusals of a changed kind, windows, the state
+editor) finds it here.
 """
 
 from __future__ import annotations

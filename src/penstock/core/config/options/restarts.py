@@ -45,7 +45,7 @@ RESTART_TYPE = setting(
     "restart-strategy.type",
     chosen(_TYPES, _ALSO, "none, fixed-delay, failure-rate or exponential-delay"),
     "",
-    "What happens after a failure.",
+    "Choose what happens after a failure.",
     STREAMING,
     default_text=f"fixed-delay with {FIXED_ATTEMPTS_UNASKED} attempts",
 )

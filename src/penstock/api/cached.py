@@ -1,4 +1,4 @@
-"""Streams whose records are kept for later jobs (O1)."""
+"""Streams whose records are kept for later jobs."""
 
 from __future__ import annotations
 

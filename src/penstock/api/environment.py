@@ -54,6 +54,7 @@ class StreamExecutionEnvironment(Settings):
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
+        """An environment with the settings of the configuration file and the command line, and then those given."""
         return StreamExecutionEnvironment(configuration)
 
     # -- sources ----------------------------------------------------------------------------------

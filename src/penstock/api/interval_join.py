@@ -1,4 +1,4 @@
-"""Joins of keyed streams by how far apart in event time their records are (W8)."""
+"""Joins of keyed streams by how far apart in event time their records are."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class IntervalJoined(Generic[T, V]):
     """An interval join but for its function: which bounds count, what becomes of late records and of those alone.
 
     State holds only what can still match: a record leaves it when the watermark is past the last timestamp of the
-    other side that matches it. A record behind the watermark is late (T10); without a side output it is dropped
+    other side that matches it. A record behind the watermark is late; without a side output it is dropped
     and counted.
 
     >>> from penstock.common import Time

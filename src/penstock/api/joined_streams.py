@@ -1,4 +1,4 @@
-"""Joins and co-groups of the records of two streams that share a key and a window (W8)."""
+"""Joins and co-groups of the records of two streams that share a key and a window."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class JoinedStreams(_Pair[T, V]):
     """Pairs of records that share a key and a window; made by `stream.join(other)`.
 
     Windows fire as others do: results are stamped with the window's last timestamp, and records of either side
-    that come after it are late (W7).
+    that come after it are late.
 
     >>> from penstock.api.environment import StreamExecutionEnvironment
     >>> from penstock.core.config import Configuration

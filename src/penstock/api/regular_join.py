@@ -1,4 +1,4 @@
-"""Joins of keyed streams that keep both sides, as a database does (W8)."""
+"""Joins of keyed streams that keep both sides, as a database does."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class _Left(_Inner):
             self._lefts.add_all(alone)
 
     def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext) -> Iterable[object]:
-        """The end of the input, in BATCH mode: what nothing matched (P5)."""
+        """The end of the input, in BATCH mode: what nothing matched."""
         for value, stamp in self._alone.get():
             change = (RowKind.INSERT, self._call(value, None))
             yield change if stamp is None else Stamped(change, stamp)

@@ -91,7 +91,7 @@ class Settings:
     # -- semantics --------------------------------------------------------------------------------
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> Self:
-        """Streaming or batch semantics (P5)."""
+        """Streaming or batch semantics."""
         if not isinstance(execution_mode, RuntimeExecutionMode):
             raise TypeError(f"set_runtime_mode() takes a RuntimeExecutionMode, got {type(execution_mode).__name__}")
         self._configuration.set_string(RUNTIME_MODE.key, execution_mode.name)
@@ -129,7 +129,7 @@ class Settings:
         return CheckpointConfig(self._configuration)
 
     def enable_checkpointing(self, interval: int | Span, mode: CheckpointingMode | None = None) -> Self:
-        """Ask for durability at least every `interval` ms. Every micro-batch is a checkpoint, so it is met (F2)."""
+        """Ask for durability at least every `interval` ms. Every micro-batch is a checkpoint, so it is met."""
         self._set_positive(CHECKPOINT_INTERVAL, whole_ms(interval))
         if mode is not None:
             self.get_checkpoint_config().set_checkpointing_mode(mode)
@@ -167,7 +167,7 @@ class Settings:
         return self._said.get(SAVEPOINT_DIR) or None
 
     def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> Self:
-        """Choose what happens after a failure (F3). PyFlink 1 has it; in PyFlink 2 the configuration says it."""
+        """Choose what happens after a failure. PyFlink 1 has it; in PyFlink 2 the configuration says it."""
         if not isinstance(restart_strategy_configuration, RestartStrategyConfiguration):
             raise TypeError(
                 "set_restart_strategy() takes what RestartStrategies makes, got "
@@ -177,7 +177,7 @@ class Settings:
         return self
 
     def set_state_backend(self, state_backend: StateBackend) -> Self:
-        """Where state is kept (S6). PyFlink 1 has it; in PyFlink 2 the configuration says it."""
+        """Where state is kept. PyFlink 1 has it; in PyFlink 2 the configuration says it."""
         if not isinstance(state_backend, StateBackend):
             raise TypeError(f"set_state_backend() takes a StateBackend, got {type(state_backend).__name__}")
         state_backend.apply(self._configuration)

@@ -1,4 +1,4 @@
-"""Tables: Spark SQL over streams, and streams of its results (P13). For bounded input."""
+"""Tables: Spark SQL over streams, and streams of its results. For bounded input."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def transform_spec(operation: str, function: object) -> TransformSpec:
 
 
 class KeyedTransform(KeyedProcessFunction):
-    """A rich `map`, `flat_map` or `filter` after `key_by`: may use keyed state (O1)."""
+    """A rich `map`, `flat_map` or `filter` after `key_by`: may use keyed state."""
 
     def __init__(self, operation: str, function: Function) -> None:
         self._operation = operation
@@ -88,7 +88,7 @@ class KeyedTransform(KeyedProcessFunction):
 
 
 class RollingReduce(RollingFunction):
-    """Updates and emits per record; the first record of a key is its own accumulator (O2)."""
+    """Updates and emits per record; the first record of a key is its own accumulator."""
 
     def __init__(self, function: object) -> None:
         self._function = function
@@ -112,7 +112,7 @@ class RollingReduce(RollingFunction):
         return (result,)
 
     def on_timer(self, timestamp: int, ctx: object) -> Iterable[Any]:
-        """The end of the input, in BATCH mode: the final value (P5)."""
+        """The end of the input, in BATCH mode: the final value."""
         return (self.rolled.get(),)
 
 

@@ -18,7 +18,7 @@ _TEN_YEARS_MS = 3_650 * 86_400_000  # a watermark farther off does not follow th
 class VertexFigures:
     """One vertex, its subtasks added up. `lag_ms`: how far its watermark is behind the clock, if it has one.
 
-    `waiting`: records that a source has and that were not yet read, if it knows (F13).
+    `waiting`: records that a source has and that were not yet read, if it knows.
     """
 
     name: str

@@ -90,7 +90,7 @@ def progress_of(wanted: bool | None, plain: bool) -> Iterator[None]:
 
 @contextmanager
 def _start_shown() -> Iterator[None]:
-    """Shows what is logged about the job when it starts: the guarantee of each path (F7)."""
+    """Shows what is logged about the job when it starts: the guarantee of each path."""
     logger, handler = logging.getLogger("penstock.job"), logging.StreamHandler()
     before = logger.level
     logger.addHandler(handler)

@@ -1,4 +1,4 @@
-"""`penstock run --supervise`: the job in a process of its own, which is brought back when it dies (F10).
+"""`penstock run --supervise`: the job in a process of its own, which is brought back when it dies.
 
 Spark's own `--supervise` is for drivers in cluster deploy mode, which a standalone cluster refuses for Python.
 """

@@ -1,4 +1,4 @@
-"""Where `DataStream.cache()` keeps a stream's records: written once by the first job, read by later ones (O1)."""
+"""Where `DataStream.cache()` keeps a stream's records: written once by the first job, read by later ones."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ class HybridSourceBuilder(Generic[T]):
         return self
 
     def build(self) -> HybridSource[T]:
+        """The finished source."""
         return HybridSource(self._sources)
 
 
@@ -67,6 +68,7 @@ class HybridSource(Source[T_co]):
 
     @staticmethod
     def builder(first_source: Source[T]) -> HybridSourceBuilder[T]:
+        """Begin with the source that is read first."""
         return HybridSourceBuilder(first_source)
 
     def split_parallelism(self, parallelism: int) -> int:

@@ -35,7 +35,7 @@ class _IndexedSource(Source[T_co]):
     emits_watermarks = False
 
     def start_from(self, start: StartingOffsets) -> Self:
-        """This source from a record on: `StartingOffsets.offsets(n)` leaves out the first `n` of all (F11)."""
+        """This source from a record on: `StartingOffsets.offsets(n)` leaves out the first `n` of all."""
         if start.kind not in ("earliest", "offsets"):
             raise refuse_start(type(self).__name__, start, "earliest, or from offsets: the number of a record")
         if start.kind == "offsets" and (type(start.value) is not int or start.value < 0):
@@ -154,12 +154,14 @@ class RateLimiterStrategy:
 
     @staticmethod
     def per_second(records_per_second: float) -> RateLimiterStrategy:
+        """So many records a second, over all subtasks."""
         if records_per_second <= 0:
             raise ValueError(f"A rate must be positive, got {records_per_second}")
         return RateLimiterStrategy(records_per_second)
 
     @staticmethod
     def no_op() -> RateLimiterStrategy:
+        """As fast as records can be made."""
         return RateLimiterStrategy()
 
 

@@ -1,4 +1,4 @@
-"""Accumulators: results beside the stream, merged over all subtasks (P6).
+"""Accumulators: results beside the stream, merged over all subtasks.
 
 A subtask's accumulator holds what its current batch added; the driver merges those of committed
 batches, so a batch that is tried twice counts once. After a restart of the driver they start over.
@@ -38,9 +38,13 @@ class Accumulator(ABC, Generic[V, R]):
     """Takes values in subtasks and is merged on the driver; picklable."""
 
     @abstractmethod
-    def add(self, value: V) -> None: ...
+    def add(self, value: V) -> None:
+        """Add a value."""
+
     @abstractmethod
-    def get_local_value(self) -> R: ...
+    def get_local_value(self) -> R:
+        """The result of the values that were added in this subtask."""
+
     @abstractmethod
     def reset_local(self) -> None:
         """Back to what it was when new."""
@@ -50,6 +54,7 @@ class Accumulator(ABC, Generic[V, R]):
         """Take in what another accumulator of this kind holds."""
 
     def clone(self) -> Self:
+        """A copy that further values of this one do not change."""
         return copy.deepcopy(self)
 
 
@@ -153,10 +158,12 @@ class AverageAccumulator(Accumulator[float, float]):
         self.reset_local()
 
     def add(self, value: float) -> None:
+        """Add a number."""
         self._count += 1
         self._sum += value
 
     def get_local_value(self) -> float:
+        """The mean of the numbers so far; 0.0 before the first."""
         return self._sum / self._count if self._count else 0.0
 
     def reset_local(self) -> None:
@@ -174,9 +181,11 @@ class ListAccumulator(Accumulator[T, list[T]]):
         self._items: list[T] = []
 
     def add(self, value: T) -> None:
+        """Append a value."""
         self._items.append(value)
 
     def get_local_value(self) -> list[T]:
+        """The values in the order in which they were added."""
         return list(self._items)
 
     def reset_local(self) -> None:
@@ -193,9 +202,11 @@ class Histogram(Accumulator[int, dict[int, int]]):
         self._counts: Counter[int] = Counter()
 
     def add(self, value: int) -> None:
+        """Count a whole number once more."""
         self._counts[value] += 1
 
     def get_local_value(self) -> dict[int, int]:
+        """How often each number was added."""
         return dict(sorted(self._counts.items()))
 
     def reset_local(self) -> None:

@@ -102,7 +102,7 @@ class OperatorError(PenstockError):
 
 
 class KeyTypeError(OperatorError):
-    """A key of a type that has no stable route (G5)."""
+    """A key of a type that has no stable route."""
 
 
 class KeylessStateError(OperatorError):

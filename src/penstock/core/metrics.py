@@ -1,4 +1,4 @@
-"""Metrics that functions register, as in PyFlink's `pyflink.metrics` (P6)."""
+"""Metrics that functions register, as in PyFlink's `pyflink.metrics`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ class Counter(Metric):
     """A number that goes up and down. The driver shows its sum over committed batches."""
 
     @abstractmethod
-    def inc(self, n: int = 1) -> None: ...
+    def inc(self, n: int = 1) -> None:
+        """Add to the count."""
+
     @abstractmethod
-    def dec(self, n: int = 1) -> None: ...
+    def dec(self, n: int = 1) -> None:
+        """Subtract from the count."""
+
     @abstractmethod
     def get_count(self) -> int:
         """The count since this subtask was last built in its worker."""
@@ -29,23 +33,28 @@ class Gauge(Metric):
     """A value asked for at the end of every batch."""
 
     @abstractmethod
-    def get_value(self) -> Any: ...
+    def get_value(self) -> Any:
+        """The value now; asked once a batch."""
 
 
 class Meter(Metric):
     """Counts events; the driver shows how many there were and how many a second over its span of time."""
 
     @abstractmethod
-    def mark_event(self, value: int = 1) -> None: ...
+    def mark_event(self, value: int = 1) -> None:
+        """Note that so many events happened."""
+
     @abstractmethod
-    def get_count(self) -> int: ...
+    def get_count(self) -> int:
+        """How many events were noted in all."""
 
 
 class Distribution(Metric):
     """Number, sum, minimum, maximum and mean of what it is updated with."""
 
     @abstractmethod
-    def update(self, value: int) -> None: ...
+    def update(self, value: int) -> None:
+        """Note a value."""
 
 
 class MetricGroup(ABC):
@@ -56,15 +65,21 @@ class MetricGroup(ABC):
         """A group inside this one; with `extra`, a pair of groups that is a variable and its value."""
 
     @abstractmethod
-    def counter(self, name: str) -> Counter: ...
+    def counter(self, name: str) -> Counter:
+        """Register a counter under this name, or return the one that is there."""
+
     @abstractmethod
     def gauge(self, name: str, obj: Callable[[], object]) -> None:
         """`obj` is called at the end of every batch."""
 
     @abstractmethod
-    def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter: ...
+    def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
+        """Register a meter under this name; it shows events per second."""
+
     @abstractmethod
-    def distribution(self, name: str) -> Distribution: ...
+    def distribution(self, name: str) -> Distribution:
+        """Register a distribution under this name; it shows count, sum, smallest, largest and mean."""
+
     @abstractmethod
     def get_scope_components(self) -> list[str]:
         """Task, operator, subtask and groups, outermost first."""

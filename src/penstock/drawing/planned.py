@@ -1,4 +1,4 @@
-"""A program's graphs, to be shown in any form (G1)."""
+"""A program's graphs, to be shown in any form."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GRAPHS = ("stream", "job", "execution")
 
 @dataclass(frozen=True, slots=True)
 class PlannedGraphs:
-    """Stream graph and job graph of a program. `guarantees`: lines about its paths, as (path, guarantee) (F7)."""
+    """Stream graph and job graph of a program. `guarantees`: lines about its paths, as (path, guarantee)."""
 
     stream: StreamGraph
     job: JobGraph

@@ -1,4 +1,4 @@
-"""The optimised graph: chains as vertices, parallelism and exchanges decided (G1, G2)."""
+"""The optimised graph: chains as vertices, parallelism and exchanges decided."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The logical graph: what the program says, nothing decided yet (G1)."""
+"""The logical graph: what the program says, nothing decided yet."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def check_host(host: Host, needs: JobNeeds) -> None:
 
 
 def is_batch(graph: StreamGraph, conf: Configuration) -> bool:
-    """Whether the job runs in BATCH mode (P5): asked for, or AUTOMATIC and all sources are bounded."""
+    """Whether the job runs in BATCH mode: asked for, or AUTOMATIC and all sources are bounded."""
     mode = conf.get(RUNTIME_MODE)
     endless = _endless(graph)
     if mode == "BATCH" and endless:

@@ -128,7 +128,7 @@ class LocalJob:
         self._run_to({key: Position(p.at, True) for key, p in self._positions.items()})
 
     def savepoint(self, path: str) -> Savepoint:
-        """Write the state after the last durable batch into a folder (F4)."""
+        """Write the state after the last durable batch into a folder."""
         if self._restoring is not None:
             raise SavepointError("The job has not taken in the savepoint that it starts from: run a batch first")
         positions: dict[str, dict[int, Position]] = {}

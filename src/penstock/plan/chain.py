@@ -1,4 +1,4 @@
-"""Joins neighbours into chains (G2)."""
+"""Joins neighbours into chains."""
 
 from __future__ import annotations
 

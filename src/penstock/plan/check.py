@@ -1,4 +1,4 @@
-"""Refuses mistakes in the program before anything runs (P9)."""
+"""Refuses mistakes in the program before anything runs."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _silent_sources(
 ) -> dict[int, str | None]:
     """For each operator the source or strategy that holds its clock back for ever, if there is one.
 
-    A clock is the smallest of its inputs' (T5), so one silent input is enough; +∞ comes when a bounded one ends.
+    A clock is the smallest of its inputs', so one silent input is enough; +∞ comes when a bounded one ends.
     """
     found: dict[int, str | None] = {}
     waiting = list(nodes)

@@ -1,4 +1,4 @@
-"""What each path from a source to a sink can promise; asking for more is refused (F7)."""
+"""What each path from a source to a sink can promise; asking for more is refused."""
 
 from __future__ import annotations
 

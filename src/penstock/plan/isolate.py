@@ -29,7 +29,7 @@ def isolate_sources(graph: JobGraph, _options: PlanOptions) -> JobGraph:
 
 
 def _detach_strategies(graph: JobGraph) -> JobGraph:
-    """A source's strategy that needs state becomes an operator of its own behind the source (T6, T7)."""
+    """A source's strategy that needs state becomes an operator of its own behind the source."""
     numbers = {n.node_id for v in graph.vertices for n in v.nodes}
     for index, vertex in enumerate(graph.vertices):
         spec = vertex.head.spec

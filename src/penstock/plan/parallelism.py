@@ -1,4 +1,4 @@
-"""Decides the parallelism of every operator (P3)."""
+"""Decides the parallelism of every operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refuses what watermarks cannot promise (T9)."""
+"""Refuses what watermarks cannot promise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a batch may read of each source: limits, and a controller that keeps batches near a target duration (F13).
+"""How much a batch may read of each source: limits, and a controller that keeps batches near a target duration.
 
 The controller lives on the driver and looks at batches that have run. Its limits are published before a batch is
 planned and stand in the offset log from then on, so that a task that is run again reads the same.

@@ -1,4 +1,4 @@
-"""Records and state values as bytes, and the rule that makes them independent of later mutation (S7).
+"""Records and state values as bytes, and the rule that makes them independent of later mutation.
 
 A value that is immutable through and through is kept as it is. Every other value is detached from the object that the
 program holds by a round trip through the codec at the moment it is emitted or stored. Bytes that are kept or sent name

@@ -1,4 +1,4 @@
-"""The commit coordinator: hands over the results of a batch and commits it once it is durable (F6)."""
+"""The commit coordinator: hands over the results of a batch and commits it once it is durable."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class CommitCoordinator:
             self._commit(uid, requests, recovered=False)
 
     def note_lost(self, entries: Iterable[Lost]) -> None:
-        """Count the records that a failure took from sources that cannot rewind, and warn of them (F7)."""
+        """Count the records that a failure took from sources that cannot rewind, and warn of them."""
         for source, uid, split, count in entries:
             self.lost_records += count
             warnings.warn(

@@ -1,4 +1,4 @@
-"""Failures of user functions: which operator, which record, and the function's own traceback (P9)."""
+"""Failures of user functions: which operator, which record, and the function's own traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The heaviest keys of a subtask, counted in bounded memory (G6)."""
+"""The heaviest keys of a subtask, counted in bounded memory."""
 
 from __future__ import annotations
 

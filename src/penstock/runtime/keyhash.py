@@ -1,4 +1,4 @@
-"""The stable route of a key (G5): equal keys, equal route, on every machine, process and run.
+"""The stable route of a key: equal keys, equal route, on every machine, process and run.
 
 Python's `hash` of strings differs between processes and is not used for them. Its hash of numbers
 is fixed by the language reference (equal numbers of any type hash alike), so it is used.

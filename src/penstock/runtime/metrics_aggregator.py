@@ -1,4 +1,4 @@
-"""The metrics aggregator of the driver: adds up the reports of durable batches (G6, P6)."""
+"""The metrics aggregator of the driver: adds up the reports of durable batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operator state: the lists of a subtask, in the store as blocks of items (S3)."""
+"""Operator state: the lists of a subtask, in the store as blocks of items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one boundary between the runtime and user code that raises on a record (F9).
+"""The one boundary between the runtime and user code that raises on a record.
 
 An operator with the policy `fail` has no boundary: what its function raises fails the job. A guarded operator has one,
 and every place that calls user code for a record asks it what becomes of the record: selectors and partitioners of

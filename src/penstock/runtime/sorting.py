@@ -1,4 +1,4 @@
-"""The input of BATCH mode: records key by key, each key in the order of timestamps, beyond memory if need be (P5)."""
+"""The input of BATCH mode: records key by key, each key in the order of timestamps, beyond memory if need be."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The buffer between a running source function and the job.
 
-The function's thread fills it and waits when it is full (F13). The planner of a batch *seals* the
+The function's thread fills it and waits when it is full. The planner of a batch *seals* the
 events that are there; sealed events are kept, and can be read again, until the batch that carries them is durable.
 """
 

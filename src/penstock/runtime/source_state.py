@@ -1,4 +1,4 @@
-"""Operator state of source functions (S3): it travels in their positions, so that it always fits the records."""
+"""Operator state of source functions: it travels in their positions, so that it always fits the records."""
 
 from __future__ import annotations
 

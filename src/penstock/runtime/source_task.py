@@ -40,7 +40,7 @@ def read_split(
 
     Hosts call it once for each split and batch. `end` is None where the split is read to its end. `held`: the records
     themselves, where the source cannot be asked for them. `lag`: how much is left to read behind `end`, for the
-    metrics. A split that ends here ends with the watermark +∞ (T4).
+    metrics. A split that ends here ends with the watermark +∞.
     """
     batches = iter(held) if held is not None else _batches(plan, vertex, split, start, end, clock)
     task = SourceTask(plan, vertex, split, clock, info)
@@ -144,7 +144,7 @@ def _batches(
 
 
 def _feed(head: Operator, batch: ReadBatch) -> None:
-    """Give the head the records, with the source's own watermarks exactly where they stand (T8)."""
+    """Give the head the records, with the source's own watermarks exactly where they stand."""
     values, times = batch[0], batch[1]
     if not isinstance(batch, MarkedBatch):
         head.process(values, times, None)

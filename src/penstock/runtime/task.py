@@ -154,7 +154,7 @@ class VertexTask:
         self.tick()
 
     def _notify(self, checkpoint_id: int) -> None:
-        """Tell functions that the batch before is durable: else this one would not run (F6)."""
+        """Tell functions that the batch before is durable: else this one would not run."""
         for op, listener in self._listeners:
             try:
                 listener.notify_checkpoint_complete(checkpoint_id)
@@ -215,7 +215,7 @@ class VertexTask:
         self.tick()
 
     def _counting_late(self, enter: Entry) -> Entry:
-        """An entry that counts the records that come late (T10)."""
+        """An entry that counts the records that come late."""
 
         def counted(values: Records, times: Timestamps, keys: Keys) -> None:
             clock = self._valve.clock
@@ -253,7 +253,7 @@ class VertexTask:
             self._backend.ensure(keys[place:])
 
     def tick(self) -> None:
-        """Fire processing-time timers that are due (T11)."""
+        """Fire processing-time timers that are due."""
         if self._backend is None or self._batch is not None:
             return
         if self._backend.earliest(PROCESSING) != NO_TIMER:
@@ -288,7 +288,7 @@ class VertexTask:
         return root
 
     def report(self) -> Report:
-        """The figures of the batch, for the driver (G6). Called once, at its end."""
+        """The figures of the batch, for the driver. Called once, at its end."""
         pages, page_bytes, blobs = self._backend.size if self._backend is not None else (0, 0, 0)
         entry = self.chain.report(self.records_in, self.next_timer_ms(PROCESSING)) | {
             "late": self.records_late,

@@ -1,4 +1,4 @@
-"""The clock of a subtask: the minimum over its input channels that count (T5, T6)."""
+"""The clock of a subtask: the minimum over its input channels that count."""
 
 from __future__ import annotations
 

@@ -199,12 +199,12 @@ class EdgeWriter:
             self._send_to(receivers, [value], None if stamp is None else [stamp], keys)
 
     def watermark(self, timestamp: int) -> None:
-        """Send a watermark to every receiver (T5); a forward edge has one."""
+        """Send a watermark to every receiver; a forward edge has one."""
         self._asleep = False
         self._mark(timestamp)
 
     def status(self, idle: bool) -> None:
-        """Tell every receiver that the channel is idle or active (T6): a channel that was active within the batch
+        """Tell every receiver that the channel is idle or active: a channel that was active within the batch
         counts.
 
         ACTIVE is sent before all data of the batch, and IDLE after all data of this channel. Otherwise receivers would

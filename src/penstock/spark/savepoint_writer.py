@@ -1,4 +1,4 @@
-"""Writes the committed state of a streaming job as a savepoint (F4)."""
+"""Writes the committed state of a streaming job as a savepoint."""
 
 from __future__ import annotations
 

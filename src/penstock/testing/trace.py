@@ -32,7 +32,7 @@ _RECORDS, _FIRINGS, _LATE = "trace/records", "trace/firings", "trace/late"
 
 
 class Arrival(NamedTuple):
-    """A record. `late`: its timestamp was not above the watermark (T10); `lost`: all its windows were gone (W7)."""
+    """A record. `late`: its timestamp was not above the watermark; `lost`: all its windows were gone."""
 
     at_ms: int
     timestamp: int

@@ -144,10 +144,12 @@ class RollingPolicy:
     def default_rolling_policy(
         part_size: int = 1024 * 1024 * 128, rollover_interval: int = 60 * 1000, inactivity_interval: int = 60 * 1000
     ) -> DefaultRollingPolicy:
+        """Close a file by its size, its age, or the time since its last record."""
         return DefaultRollingPolicy(part_size, rollover_interval, inactivity_interval)
 
     @staticmethod
     def on_checkpoint_rolling_policy() -> OnCheckpointRollingPolicy:
+        """Close every file at each checkpoint."""
         return OnCheckpointRollingPolicy()
 
 
@@ -189,6 +191,7 @@ class FileCompactStrategy:
 
     @staticmethod
     def builder() -> FileCompactStrategy.Builder:
+        """Begin a strategy."""
         return FileCompactStrategy.Builder()
 
     class Builder:
@@ -199,6 +202,7 @@ class FileCompactStrategy:
             self._threads = 1
 
         def build(self) -> FileCompactStrategy:
+            """The finished strategy."""
             if self._checkpoints < 0 and self._size < 0:
                 raise ProgramError("FileCompactStrategy needs a number of checkpoints or a size threshold")
             return FileCompactStrategy(self._checkpoints, self._size, self._threads)
@@ -206,14 +210,17 @@ class FileCompactStrategy:
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
+            """Accepted without effect: files are not joined."""
             self._checkpoints = num_checkpoints_before_compaction
             return self
 
         def set_size_threshold(self, size_threshold: int) -> FileCompactStrategy.Builder:
+            """Accepted without effect: files are not joined."""
             self._size = size_threshold
             return self
 
         def set_num_compact_threads(self, num_compact_threads: int) -> FileCompactStrategy.Builder:
+            """Accepted without effect: files are not joined."""
             self._threads = num_compact_threads
             return self
 
@@ -230,8 +237,10 @@ class FileCompactor:
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
+        """Accepted without effect: files are not joined."""
         return FileCompactor(file_delimiter)
 
     @staticmethod
     def identical_file_compactor() -> FileCompactor:
+        """Files stay as they are."""
         return FileCompactor()

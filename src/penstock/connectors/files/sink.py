@@ -1,4 +1,4 @@
-"""The exactly-once file sink: hidden files while a batch runs, renamed once it is durable (F6).
+"""The exactly-once file sink: hidden files while a batch runs, renamed once it is durable.
 
 Readers that ignore hidden files never see a record that was not committed, nor one twice.
 """
@@ -81,12 +81,15 @@ class OutputFileConfig:
 
     @staticmethod
     def builder() -> _OutputFileConfigBuilder:
+        """Begin names of part files."""
         return _OutputFileConfigBuilder()
 
     def get_part_prefix(self) -> str:
+        """What the names of files begin with."""
         return self.part_prefix
 
     def get_part_suffix(self) -> str:
+        """What the names of files end with."""
         return self.part_suffix
 
 
@@ -102,6 +105,7 @@ class FileSinkBuilder(Generic[T]):
         )
 
     def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
+        """The prefix and suffix of the files' names."""
         self._config = output_file_config
         return self
 
@@ -118,6 +122,7 @@ class FileSinkBuilder(Generic[T]):
         return self
 
     def with_bucket_check_interval(self, interval: int) -> Self:
+        """Accepted without effect: files are looked at with every batch."""
         warn_once("FileSink.with_bucket_check_interval")
         return self
 
@@ -131,6 +136,7 @@ class FileSinkBuilder(Generic[T]):
         return self
 
     def build(self) -> FileSink[T]:
+        """The finished sink."""
         return FileSink(self._base_path, self._format, self._config, self._assigner, self._policy)
 
 
@@ -189,10 +195,12 @@ class FileSink(Sink[IN], SupportsCommitter):
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder[T]) -> RowFormatSinkBuilder[T]:
+        """A sink that writes record by record with an encoder."""
         return RowFormatSinkBuilder(base_path, encoder)
 
     @staticmethod
     def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory[T]) -> BulkFormatSinkBuilder[T]:
+        """A sink for columnar and other block formats; files are closed with every checkpoint."""
         return BulkFormatSinkBuilder(base_path, writer_factory)
 
     def create_writer(self, context: WriterInitContext) -> SinkWriter[IN]:
@@ -224,6 +232,7 @@ class StreamingFileSink(FileSink[IN], SinkFunction[IN]):
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder[T]) -> _OldBuilder[T]:  # type: ignore[override]
+        """As `FileSink.for_row_format`, for `add_sink`."""
         _say_old()
         return _OldBuilder(base_path, encoder)
 
@@ -231,6 +240,7 @@ class StreamingFileSink(FileSink[IN], SinkFunction[IN]):
     def for_bulk_format(  # type: ignore[override]
         base_path: str, writer_factory: BulkWriterFactory[T]
     ) -> _OldBulkBuilder[T]:
+        """As `FileSink.for_bulk_format`, for `add_sink`."""
         _say_old()
         return _OldBulkBuilder(base_path, writer_factory)
 

@@ -44,10 +44,12 @@ class FileEnumeratorProvider:
 
     @staticmethod
     def default_splittable_file_enumerator() -> FileEnumeratorProvider:
+        """Large files of formats that allow it are read in parts."""
         return FileEnumeratorProvider(True)
 
     @staticmethod
     def default_non_splittable_file_enumerator() -> FileEnumeratorProvider:
+        """Each file is read as a whole."""
         return FileEnumeratorProvider(False)
 
 
@@ -60,6 +62,7 @@ class FileSplitAssignerProvider:
 
     @staticmethod
     def locality_aware_split_assigner() -> FileSplitAssignerProvider:
+        """The only assigner there is to name."""
         return FileSplitAssignerProvider()
 
 
@@ -100,11 +103,12 @@ class FileSourceBuilder(Generic[T]):
         return self
 
     def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> Self:
+        """Accepted without effect: Spark places the readers."""
         warn_once("FileSourceBuilder.set_split_assigner")
         return self
 
     def start_from(self, start: StartingOffsets) -> Self:
-        """Leave out what was there before (F11): by modification time; given offsets, by path, are places in files (the
+        """Leave out what was there before: by modification time; given offsets, by path, are places in files (the
         byte at which a record begins). A watched folder may start from the latest: what is there is left out."""
         if start.kind == "offsets" and not isinstance(start.value, dict):
             raise TypeError(f"FileSource takes offsets as a dict by path, got {start.value!r}")
@@ -112,6 +116,7 @@ class FileSourceBuilder(Generic[T]):
         return self
 
     def build(self) -> FileSource[T]:
+        """The finished source."""
         from penstock.connectors.files.watched import WatchedFileSource
 
         if self._interval is None:
@@ -161,10 +166,12 @@ class FileSource(Source[T_co]):
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat[T], *paths: str) -> FileSourceBuilder[T]:
+        """Read files record by record."""
         return FileSourceBuilder(stream_format, paths)
 
     @staticmethod
     def for_bulk_file_format(bulk_format: BulkFormat[T], *paths: str) -> FileSourceBuilder[T]:
+        """Read files of a columnar format."""
         return FileSourceBuilder(bulk_format, paths)
 
     def split_count(self, parallelism: int, one_batch: bool) -> int:

@@ -53,6 +53,7 @@ class AvroSchema:
 
     @staticmethod
     def parse_string(json_schema: str) -> AvroSchema:
+        """The schema in a text."""
         try:
             return AvroSchema(json.loads(json_schema))
         except ValueError as error:
@@ -60,6 +61,7 @@ class AvroSchema:
 
     @staticmethod
     def parse_file(file_path: str) -> AvroSchema:
+        """The schema in a file."""
         with open(file_path, encoding="utf-8") as file:
             return AvroSchema.parse_string(file.read())
 
@@ -131,6 +133,7 @@ class AvroReaderFormat(BulkFormat):
 
     @staticmethod
     def for_generic_record(schema: AvroSchema | None = None) -> AvroReaderFormat:
+        """Read Avro records as dicts; without a schema, by the schema of each file."""
         return AvroReaderFormat(schema)
 
     def stop_for(self, extent: Extent, records: int) -> tuple[int, int]:
@@ -235,6 +238,7 @@ class AvroBulkWriters:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
+        """Write Avro files of dicts or rows with this schema."""
         return _AvroFactory(schema)
 
 

@@ -341,6 +341,7 @@ class AvroParquetWriters:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkWriterFactory:
+        """Write Parquet files of dicts or rows with the columns of this Avro schema."""
         return _AvroParquetFactory(schema)
 
 

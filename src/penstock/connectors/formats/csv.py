@@ -58,6 +58,7 @@ class CsvReaderFormat(StreamFormat):
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvReaderFormat:
+        """Read CSV files with the columns of this schema."""
         return CsvReaderFormat(schema)
 
     def splittable(self, path: str) -> bool:
@@ -282,6 +283,7 @@ class CsvBulkWriters:
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> BulkWriterFactory:
+        """Write CSV files with the columns of this schema."""
         return _CsvFactory(schema)
 
 

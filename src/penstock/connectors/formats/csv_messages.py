@@ -67,10 +67,12 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         """Builds a `CsvRowDeserializationSchema`."""
 
         def set_field_delimiter(self, delimiter: str) -> CsvRowDeserializationSchema.Builder:
+            """The character between two fields; a comma by default."""
             self._mark(delimiter=delimiter)
             return self
 
         def set_null_literal(self, null_literal: str) -> CsvRowDeserializationSchema.Builder:
+            """The text that stands for None."""
             self._mark(null=null_literal)
             return self
 
@@ -85,6 +87,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
             return self
 
         def build(self) -> CsvRowDeserializationSchema:
+            """The finished schema."""
             made = CsvRowDeserializationSchema(self._settings)
             made._readers  # noqa: B018 - a type without a form is refused now
             return made
@@ -134,10 +137,12 @@ class CsvRowSerializationSchema(SerializationSchema):
         """Builds a `CsvRowSerializationSchema`."""
 
         def set_field_delimiter(self, c: str) -> CsvRowSerializationSchema.Builder:
+            """The character between two fields; a comma by default."""
             self._mark(delimiter=c)
             return self
 
         def set_null_literal(self, s: str) -> CsvRowSerializationSchema.Builder:
+            """The text that stands for None."""
             self._mark(null=s)
             return self
 
@@ -147,10 +152,12 @@ class CsvRowSerializationSchema(SerializationSchema):
             return self
 
         def disable_quote_character(self) -> CsvRowSerializationSchema.Builder:
+            """Write fields without quotes, whatever they hold."""
             self._mark(quote=None)
             return self
 
         def build(self) -> CsvRowSerializationSchema:
+            """The finished schema."""
             made = CsvRowSerializationSchema(self._settings)
             made._line  # noqa: B018 - a type without a form is refused now
             return made

@@ -63,6 +63,7 @@ class CsvSchema:
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
+        """Begin a schema."""
         return CsvSchemaBuilder()
 
     @property
@@ -71,6 +72,7 @@ class CsvSchema:
         return Types.ROW_NAMED([c.name for c in self.columns], [c.type_info for c in self.columns])
 
     def size(self) -> int:
+        """The number of columns."""
         return len(self.columns)
 
     def __len__(self) -> int:
@@ -85,6 +87,7 @@ class CsvSchemaBuilder:
     _schema: CsvSchema = CsvSchema(())
 
     def build(self) -> CsvSchema:
+        """The finished schema."""
         names = [c.name for c in self._columns]
         if twice := sorted({n for n in names if names.count(n) > 1}):
             raise ProgramError(f"CsvSchema: column {twice[0]!r} is there twice")
@@ -103,6 +106,7 @@ class CsvSchemaBuilder:
         return self._add(name, Types.LIST(element_type or Types.STRING()), separator)
 
     def add_boolean_column(self, name: str) -> CsvSchemaBuilder:
+        """Add a column of true and false."""
         return self._add(name, Types.BOOLEAN())
 
     def add_number_column(self, name: str, number_type: TypeInformation | None = None) -> CsvSchemaBuilder:
@@ -110,13 +114,16 @@ class CsvSchemaBuilder:
         return self._add(name, number_type or Types.LONG())
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
+        """Add a column of text."""
         return self._add(name, Types.STRING())
 
     def add_columns_from(self, schema: CsvSchema) -> CsvSchemaBuilder:
+        """Add the columns of another schema."""
         self._columns.extend(schema.columns)
         return self
 
     def clear_columns(self) -> CsvSchemaBuilder:
+        """Remove all columns."""
         self._columns.clear()
         return self
 
@@ -142,9 +149,11 @@ class CsvSchemaBuilder:
         return self
 
     def disable_array_element_separator(self) -> CsvSchemaBuilder:
+        """Read and write arrays as one element."""
         return self._separators("")
 
     def remove_array_element_separator(self, index: int) -> CsvSchemaBuilder:
+        """Read and write the arrays of one column as one element."""
         return self._separators("", index)
 
     def set_array_element_separator(self, separator: str) -> CsvSchemaBuilder:
@@ -152,12 +161,15 @@ class CsvSchemaBuilder:
         return self._separators(separator)
 
     def set_column_separator(self, char: str) -> CsvSchemaBuilder:
+        """The character between two columns; a comma by default."""
         return self._mark(delimiter=_single("Column separator", char))
 
     def disable_escape_char(self) -> CsvSchemaBuilder:
+        """No character escapes the next one; the default."""
         return self._mark(escape=None)
 
     def set_escape_char(self, char: str) -> CsvSchemaBuilder:
+        """The character that takes its meaning from the next one."""
         return self._mark(escape=_single("Escape char", char))
 
     def set_line_separator(self, separator: str) -> CsvSchemaBuilder:
@@ -173,6 +185,7 @@ class CsvSchemaBuilder:
         return self._mark(quote=None)
 
     def set_quote_char(self, char: str) -> CsvSchemaBuilder:
+        """The character around text that holds separators; a double quote by default."""
         return self._mark(quote=_single("Quote char", char))
 
     def set_skip_first_data_row(self, skip: bool = True) -> CsvSchemaBuilder:
@@ -188,6 +201,7 @@ class CsvSchemaBuilder:
         return self._set(use_header=use)
 
     def size(self) -> int:
+        """The number of columns so far."""
         return len(self._columns)
 
     def __len__(self) -> int:

@@ -42,6 +42,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
+        """Begin a schema; give it the type with `type_info`."""
         return JsonRowDeserializationSchema.Builder()
 
     class Builder:
@@ -64,6 +65,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
             return self
 
         def fail_on_missing_field(self) -> JsonRowDeserializationSchema.Builder:
+            """Refuse a message that lacks a field of the type; by default the field is None."""
             self._strict = True
             return self
 
@@ -73,6 +75,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row]):
             return self
 
         def build(self) -> JsonRowDeserializationSchema:
+            """The finished schema."""
             if self._type_info is None:
                 raise TypeError("Typeinfo should be set.")
             if self._strict and self._ignore:
@@ -119,6 +122,7 @@ class JsonRowSerializationSchema(SerializationSchema):
 
     @staticmethod
     def builder() -> JsonRowSerializationSchema.Builder:
+        """Begin a schema; give it the type with `with_type_info`."""
         return JsonRowSerializationSchema.Builder()
 
     class Builder:
@@ -128,10 +132,12 @@ class JsonRowSerializationSchema(SerializationSchema):
             self._type_info: TypeInformation | None = None
 
         def with_type_info(self, type_info: TypeInformation) -> JsonRowSerializationSchema.Builder:
+            """The row type of the records."""
             self._type_info = type_info
             return self
 
         def build(self) -> JsonRowSerializationSchema:
+            """The finished schema."""
             if self._type_info is None:
                 raise TypeError("Typeinfo should be set.")
             _writer(self._type_info)
@@ -161,6 +167,7 @@ class JsonReaderFormat(LineFormat):
         fail_on_missing_field: bool = False,
         ignore_parse_errors: bool = False,
     ) -> JsonReaderFormat:
+        """Read lines of JSON as rows of this type; without a type, as JSON gives them."""
         if type_info is None:
             return JsonReaderFormat(_AnyJson(ignore_parse_errors), skips=ignore_parse_errors)
         builder = JsonRowDeserializationSchema.builder().type_info(type_info)

@@ -1,4 +1,4 @@
-"""`JdbcSink`: rows to a SQL database, at-least-once from the workers or exactly-once from the driver (F6, X2)."""
+"""`JdbcSink`: rows to a SQL database, at-least-once from the workers or exactly-once from the driver."""
 
 from __future__ import annotations
 

@@ -61,15 +61,19 @@ class JdbcConnectionOptions:
             warn_once("JdbcConnectionOptions.with_driver_name")
 
     def get_db_url(self) -> str:
+        """The address of the database."""
         return self._url
 
     def get_driver_name(self) -> str | None:
+        """The driver that was named; it has no effect."""
         return self._driver_name
 
     def get_user_name(self) -> str | None:
+        """The user, or None."""
         return self._user_name
 
     def get_password(self) -> str | None:
+        """The password, or None."""
         return self._password
 
 
@@ -118,18 +122,23 @@ class JdbcExecutionOptions:
         self._size, self._interval_ms, self._retries = batch_size, batch_interval_ms, max_retries
 
     def get_batch_interval_ms(self) -> int:
+        """The interval that was set; rows are written with their batch here."""
         return self._interval_ms
 
     def get_batch_size(self) -> int:
+        """How many rows go to the database in one statement."""
         return self._size
 
     def get_max_retries(self) -> int:
+        """How often a batch that failed is tried again."""
         return self._retries
 
     @staticmethod
     def defaults() -> JdbcExecutionOptions:
+        """The options of a sink for which none are given."""
         return _ExecutionBuilder().build()
 
     @staticmethod
     def builder() -> _ExecutionBuilder:
+        """Begin options for writing."""
         return _ExecutionBuilder()

@@ -1,4 +1,4 @@
-"""From a pattern to a non-deterministic automaton (C3).
+"""From a pattern to a non-deterministic automaton.
 
 Every repetition that a pattern counts gets a *slot* of its own: a place that takes one event. An *edge* leads from the
 slot that took the last event to one that may take the next, and says which events may be passed over on the way. So a

@@ -1,4 +1,4 @@
-"""`Pattern`: what users write patterns with (C1). Illegal ones are refused by FlinkCEP's rules as they are built."""
+"""`Pattern`: what users write patterns with. Illegal ones are refused by FlinkCEP's rules as they are built."""
 
 from __future__ import annotations
 
@@ -201,12 +201,15 @@ class Pattern:
     # -- looking at it ------------------------------------------------------------------------------
 
     def get_name(self) -> str:
+        """The name of this stage, by which matches list its events."""
         return self._name
 
     def get_previous(self) -> Pattern | None:
+        """The stage before this one; None for the first."""
         return self._previous
 
     def get_after_match_skip_strategy(self) -> AfterMatchSkipStrategy:
+        """What happens to partial matches after a match was found."""
         return self._skip or AfterMatchSkipStrategy.no_skip()
 
     def freeze(self) -> PatternSpec:
@@ -244,15 +247,19 @@ class GroupPattern(Pattern):
         self._group = group
 
     def where(self, condition_: _Condition) -> Self:
+        """Refused: conditions belong to the members of a group."""
         raise self._refused("a group has no where(): give conditions to its members")
 
     def or_where(self, condition_: _Condition) -> Self:
+        """Refused: conditions belong to the members of a group."""
         raise self._refused("a group has no or_where(): give conditions to its members")
 
     def subtype(self, subtype_class: type) -> Self:
+        """Refused: a type belongs to the members of a group."""
         raise self._refused("a group has no subtype(): give it to its members")
 
     def greedy(self) -> Self:
+        """Refused: a group cannot be greedy."""
         raise self._refused("greedy() does not go with a group")
 
 

@@ -1,4 +1,4 @@
-"""Conditions on events (C1). An iterative one sees what the partial match holds so far."""
+"""Conditions on events. An iterative one sees what the partial match holds so far."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class IterativeCondition(Function, Generic[IN]):
             """The timestamp of the event in question."""
 
         @abstractmethod
-        def current_processing_time(self) -> int: ...
+        def current_processing_time(self) -> int:
+            """The processing time of the batch, in milliseconds."""
 
     @abstractmethod
     def filter(self, *args: Any, **kwargs: Any) -> bool:
@@ -70,7 +71,8 @@ class SimpleCondition(IterativeCondition[IN]):
         return _Simple(filter_function)
 
     @abstractmethod
-    def filter(self, value: IN) -> bool: ...
+    def filter(self, value: IN) -> bool:
+        """Whether the event may take this stage."""
 
     def test(self, value: IN, ctx: IterativeCondition.Context[IN]) -> bool:
         return bool(self.filter(value))

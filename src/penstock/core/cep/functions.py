@@ -1,4 +1,4 @@
-"""What users do with matches (C2). A match is a dict: name of a pattern → the events it took, in order."""
+"""What users do with matches. A match is a dict: name of a pattern → the events it took, in order."""
 
 from __future__ import annotations
 
@@ -32,9 +32,12 @@ class PatternProcessFunction(Function, Generic[IN, OUT]):
             """When the match was complete, or ran out of time."""
 
         @abstractmethod
-        def current_processing_time(self) -> int: ...
+        def current_processing_time(self) -> int:
+            """The processing time of the batch, in milliseconds."""
+
         @abstractmethod
-        def output(self, output_tag: OutputTag[T], value: T) -> None: ...
+        def output(self, output_tag: OutputTag[T], value: T) -> None:
+            """Emit a value to a side output, as `yield tag, value` does."""
 
     @abstractmethod
     def process_match(self, match: dict[str, list[IN]], ctx: PatternProcessFunction.Context) -> Emitted[OUT]:
@@ -55,25 +58,33 @@ class PatternSelectFunction(Function, Generic[IN, OUT]):
     """One record for every match."""
 
     @abstractmethod
-    def select(self, pattern: dict[str, list[IN]]) -> OUT: ...
+    def select(self, pattern: dict[str, list[IN]]) -> OUT:
+        """Called for each match with its events by stage; returns one result."""
 
 
 class PatternFlatSelectFunction(Function, Generic[IN, OUT]):
     """Any number of records for every match."""
 
     @abstractmethod
-    def flat_select(self, pattern: dict[str, list[IN]]) -> Iterable[OUT] | None: ...
+    def flat_select(self, pattern: dict[str, list[IN]]) -> Iterable[OUT] | None:
+        """Called for each match with its events by stage; returns or yields any number of results."""
 
 
 class PatternTimeoutFunction(Function, Generic[IN, OUT]):
     """One record for every partial match that ran out of time."""
 
     @abstractmethod
-    def timeout(self, pattern: dict[str, list[IN]], timeout_timestamp: int) -> OUT: ...
+    def timeout(self, pattern: dict[str, list[IN]], timeout_timestamp: int) -> OUT:
+        """Called for a partial match that ran out of time, with its events so far; returns what goes to the side
+        output.
+        """
 
 
 class PatternFlatTimeoutFunction(Function, Generic[IN, OUT]):
     """Any number of records for every partial match that ran out of time."""
 
     @abstractmethod
-    def timeout(self, pattern: dict[str, list[IN]], timeout_timestamp: int) -> Iterable[OUT] | None: ...
+    def timeout(self, pattern: dict[str, list[IN]], timeout_timestamp: int) -> Iterable[OUT] | None:
+        """Called for a partial match that ran out of time, with its events so far; returns or yields what goes to the
+        side output.
+        """

@@ -1,4 +1,4 @@
-"""What becomes of other matches once one has been found (C1)."""
+"""What becomes of other matches once one has been found."""
 
 from __future__ import annotations
 
@@ -51,9 +51,11 @@ class AfterMatchSkipStrategy:
         return SkipToElementStrategy("skip_to_last", pattern_name)
 
     def is_skip_strategy(self) -> bool:
+        """Whether any partial matches are dropped after a match."""
         return self.kind != "no_skip"
 
     def get_pattern_name(self) -> str | None:
+        """The stage that SKIP_TO_FIRST and SKIP_TO_LAST name; None for the others."""
         return None
 
     def first_kept(self, path: _Path) -> int | None:

@@ -1,4 +1,4 @@
-"""Settings that are accepted so that programs run unchanged, but do nothing here (P12).
+"""Settings that are accepted so that programs run unchanged, but do nothing here.
 
 The one registry: what is in it warns once when used and is listed in docs/parity.md; what does nothing and is not in
 it is a mistake of ours.

@@ -36,6 +36,7 @@ class Configuration:
 
     @classmethod
     def from_dict(cls, map: Mapping[str, object]) -> Configuration:
+        """A configuration with these settings."""
         return cls(map)
 
     @staticmethod
@@ -58,17 +59,21 @@ class Configuration:
     # -- writing ----------------------------------------------------------------------------------
 
     def set_string(self, key: str, value: str) -> Configuration:
+        """Set a value as text."""
         self._data[key] = value
         self._typed.pop(key, None)
         return self
 
     def set_integer(self, key: str, value: int) -> Configuration:
+        """Set a whole number."""
         return self._set_typed(key, str(value), value)
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
+        """Set true or false."""
         return self._set_typed(key, _text(value), value)
 
     def set_float(self, key: str, value: float) -> Configuration:
+        """Set a floating-point number."""
         return self._set_typed(key, str(float(value)), float(value))
 
     def set_bytearray(self, key: str, value: bytes | bytearray) -> Configuration:
@@ -81,30 +86,37 @@ class Configuration:
         return self
 
     def set(self, option: ConfigOption[T], value: T) -> Configuration:
+        """Set the value of an option."""
         return self.set_string(option.key, _text(value))
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
+        """Take over all settings of another configuration, with `prefix` before their names if one is given."""
         for key, text in other._data.items():
             self.set_string((prefix or "") + key, text)
         self._typed.update({(prefix or "") + key: value for key, value in other._typed.items()})
         return self
 
     def remove_config(self, key: str) -> bool:
+        """Remove a setting; returns whether it was there."""
         self._typed.pop(key, None)
         return self._data.pop(key, None) is not None
 
     # -- reading ----------------------------------------------------------------------------------
 
     def get_string(self, key: str, default_value: str) -> str:
+        """The value as text, or the default if the setting is not there."""
         return self._data.get(key, default_value)
 
     def get_integer(self, key: str, default_value: int) -> int:
+        """The value as a whole number; refused if it is not one."""
         return int(self._number(key, default_value, int))
 
     def get_float(self, key: str, default_value: float) -> float:
+        """The value as a floating-point number; refused if it is not one."""
         return float(self._number(key, default_value, float))
 
     def get_boolean(self, key: str, default_value: bool) -> bool:
+        """The value as true or false; refused if it is neither."""
         text = self._data.get(key)
         if text is None:
             return default_value
@@ -113,6 +125,7 @@ class Configuration:
         return text.lower() == "true"
 
     def get_bytearray(self, key: str, default_value: bytes | bytearray) -> bytearray:
+        """The value as bytes; refused if it does not stand for bytes."""
         text = self._data.get(key)
         if text is None:
             return bytearray(default_value)
@@ -147,9 +160,11 @@ class Configuration:
             raise ConfigurationError(f"Setting {key!r} must be of type {kind.__name__}, got {text!r}") from None
 
     def contains_key(self, key: str) -> bool:
+        """Whether the setting is there."""
         return key in self._data
 
     def key_set(self) -> builtins.set[str]:
+        """The names of all settings."""
         return set(self._data)
 
     def add_all_to_dict(self, target_dict: dict[str, object]) -> None:
@@ -162,6 +177,7 @@ class Configuration:
         target_dict.update({**self._data, **self._typed})
 
     def to_dict(self) -> dict[str, str]:
+        """All settings as text."""
         return dict(self._data)
 
     def __iter__(self) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The names of Flink's and Spark's settings, and the older names that Flink's settings have (P12).
+"""The names of Flink's and Spark's settings, and the older names that Flink's settings have.
 
 The names stand in two files beside this one, written by `scripts/flink_settings.py` and `scripts/spark_settings.py`.
 """

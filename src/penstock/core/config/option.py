@@ -109,6 +109,7 @@ class ConfigOptions:
 
     @staticmethod
     def key(key: str) -> ConfigOptions.OptionBuilder:
+        """Begin an option with this name."""
         return ConfigOptions.OptionBuilder(key)
 
     class OptionBuilder:
@@ -118,21 +119,27 @@ class ConfigOptions:
             self._key = key
 
         def boolean_type(self) -> ConfigOptions.TypedConfigOptionBuilder[bool]:
+            """The option is true or false."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, bool)
 
         def int_type(self) -> ConfigOptions.TypedConfigOptionBuilder[int]:
+            """The option is a whole number."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, int)
 
         def long_type(self) -> ConfigOptions.TypedConfigOptionBuilder[int]:
+            """The option is a whole number."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, int)
 
         def float_type(self) -> ConfigOptions.TypedConfigOptionBuilder[float]:
+            """The option is a floating-point number."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, float)
 
         def double_type(self) -> ConfigOptions.TypedConfigOptionBuilder[float]:
+            """The option is a floating-point number."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, float)
 
         def string_type(self) -> ConfigOptions.TypedConfigOptionBuilder[str]:
+            """The option is text."""
             return ConfigOptions.TypedConfigOptionBuilder(self._key, str)
 
     class TypedConfigOptionBuilder(Generic[T]):
@@ -142,7 +149,9 @@ class ConfigOptions:
             self._key, self._kind = key, kind
 
         def default_value(self, value: T) -> ConfigOption[T]:
+            """The option, with this default."""
             return ConfigOption(self._key, self._kind, value)
 
         def no_default_value(self) -> ConfigOption[T | None]:
+            """The option, without a default."""
             return ConfigOption(self._key, self._kind, None)

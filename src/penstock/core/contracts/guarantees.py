@@ -1,4 +1,4 @@
-"""The guarantee that a path from a source to a sink can give (F7)."""
+"""The guarantee that a path from a source to a sink can give."""
 
 from __future__ import annotations
 
@@ -41,4 +41,5 @@ class SinkKind(Enum):
 
     @property
     def reason(self) -> str:
+        """The words that say why a sink of this kind gives its guarantee."""
         return self.value[1]

@@ -21,7 +21,7 @@ _LOOKUPS = {"latest": "end_offset", "timestamp": "offset_for_timestamp"}
 
 
 class Timestamped(NamedTuple, Generic[T]):
-    """A record together with its event time, in milliseconds since the epoch (T8)."""
+    """A record together with its event time, in milliseconds since the epoch."""
 
     value: T
     timestamp: int
@@ -69,15 +69,15 @@ class PythonSource(Source[T_co]):
         return 0
 
     def end_offset(self, partition: Any) -> Any:
-        """Behind the last record there is now; override it to let jobs start from the latest (F11)."""
+        """Behind the last record there is now; override it to let jobs start from the latest."""
         raise NotImplementedError
 
     def offset_for_timestamp(self, partition: Any, timestamp: int) -> Any:
-        """Before the first record that is not older; override it to let jobs start from a past moment (F11)."""
+        """Before the first record that is not older; override it to let jobs start from a past moment."""
         raise NotImplementedError
 
     def start_from(self, start: StartingOffsets) -> Self:
-        """This source from another place on (F11). Given offsets are by partition; others begin at the earliest."""
+        """This source from another place on. Given offsets are by partition; others begin at the earliest."""
         needed = _LOOKUPS.get(start.kind)
         if needed is not None and getattr(type(self), needed) is getattr(PythonSource, needed):
             raise ProgramError(f"{type(self).__name__} cannot start from {start.kind}: override {needed}()")

@@ -1,4 +1,4 @@
-"""Sinks that users implement: the two-phase protocol (F6).
+"""Sinks that users implement: the two-phase protocol.
 
 A writer runs in a subtask. At every checkpoint it *prepares*: whatever it has taken so far becomes
 committables, kept in the job's state. Once the checkpoint is durable the committer *commits* them,
@@ -77,6 +77,7 @@ class CommitRequest(Subscriptable, Generic[T_co]):
         self._committable = committable
 
     def get_committable(self) -> T_co:
+        """What the writer prepared."""
         return self._committable
 
 
@@ -110,21 +111,23 @@ class Sink(Subscriptable, ABC, Generic[IN]):
     """
 
     idempotent: bool = False
-    """Whether being given a record again, after a failure, changes nothing: then the path is exactly-once (F7)."""
+    """Whether being given a record again, after a failure, changes nothing: then the path is exactly-once."""
     write_ahead: bool = False
-    """Whether its committer may make the same work visible twice after a failure: then it is at-least-once (F7)."""
+    """Whether its committer may make the same work visible twice after a failure: then it is at-least-once."""
     delivery_guarantee: DeliveryGuarantee | None = None
     """What the user asks of the path to this sink; more than it can give is refused when the job is planned."""
 
     @abstractmethod
-    def create_writer(self, context: WriterInitContext) -> SinkWriter[IN]: ...
+    def create_writer(self, context: WriterInitContext) -> SinkWriter[IN]:
+        """Called once in each subtask before the first record."""
 
 
 class SupportsCommitter(ABC):
     """A sink whose writers prepare committables."""
 
     @abstractmethod
-    def create_committer(self) -> Committer: ...
+    def create_committer(self) -> Committer:
+        """Called on the driver when the job starts; the committer commits what all subtasks prepared."""
 
 
 class DeliveryGuarantee(Enum):

@@ -18,11 +18,11 @@ from penstock.core.types.type_variables import T_co
 __all__ = ["ACTIVE", "IDLE", "Lag", "MarkedBatch", "Notice", "Position", "ReadBatch", "Source", "SourceClock"]
 
 IDLE, ACTIVE = MAX_WATERMARK + 1, MAX_WATERMARK + 2
-"""Marks beyond every watermark: from here on the split is idle, or active again (T6)."""
+"""Marks beyond every watermark: from here on the split is idle, or active again."""
 
 
 class MarkedBatch(NamedTuple):
-    """Records with watermarks of the source's own between them (T8).
+    """Records with watermarks of the source's own between them.
 
     `marks`: (how many of these records come before it, watermark or IDLE or ACTIVE), in order.
     """
@@ -33,7 +33,7 @@ class MarkedBatch(NamedTuple):
 
 
 ReadBatch = tuple[list[Any], list[Any] | None] | MarkedBatch
-"""Values, and their timestamps (an int, or None for a record without) if the source attaches any (T8)."""
+"""Values, and their timestamps (an int, or None for a record without) if the source attaches any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,14 @@ class Source(Subscriptable, ABC, Generic[T_co]):
 
     bounded: bool = True
     replayable: bool = True
-    """Whether what lies between two positions can be read again; else a path from here is at-most-once (F7)."""
+    """Whether what lies between two positions can be read again; else a path from here is at-most-once."""
     moving_start: bool = False
-    """Whether `initial` depends on the moment: then a job's first batch only notes what it says (F11)."""
+    """Whether `initial` depends on the moment: then a job's first batch only notes what it says."""
     positionable: bool = True
-    """Whether a job can be started from a savepoint with this source standing where it stood (F4)."""
+    """Whether a job can be started from a savepoint with this source standing where it stood."""
 
     emits_watermarks: bool = True
-    """Whether it may emit watermarks of its own. False: without a strategy, event time stands still (T8)."""
+    """Whether it may emit watermarks of its own. False: without a strategy, event time stands still."""
 
     @abstractmethod
     def split_count(self, parallelism: int, one_batch: bool) -> int:
@@ -111,7 +111,7 @@ class Source(Subscriptable, ABC, Generic[T_co]):
         """
 
     def lag(self, split: int, splits: int, at: Position, base: Position, clock: SourceClock) -> Lag:
-        """How much will be left to read when the split has been read up to a position (F13)."""
+        """How much will be left to read when the split has been read up to a position."""
         return Lag()
 
     def notices(self, end: Position) -> list[Notice]:

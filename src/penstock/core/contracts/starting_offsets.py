@@ -1,4 +1,4 @@
-"""Where a new job begins to read a source (F11). A job that goes on from a checkpoint begins where that ended."""
+"""Where a new job begins to read a source. A job that goes on from a checkpoint begins where that ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The older ways to write an exactly-once or write-ahead sink, on the protocol of `core/contracts/sink.py` (F6)."""
+"""The older ways to write an exactly-once or write-ahead sink, on the protocol of `core/contracts/sink.py`."""
 
 from __future__ import annotations
 

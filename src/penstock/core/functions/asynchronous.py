@@ -1,4 +1,4 @@
-"""Asynchronous functions and when to try them again (O5)."""
+"""Asynchronous functions and when to try them again."""
 
 from __future__ import annotations
 
@@ -41,7 +41,12 @@ class AsyncFunction(Function, Generic[IN, OUT]):
     """
 
     @abstractmethod
-    async def async_invoke(self, value: IN) -> list[OUT]: ...
+    async def async_invoke(self, value: IN) -> list[OUT]:
+        """Called for each record, on the event loop of the subtask.
+
+        Returns the list of results, which may be empty; an exception fails the record, or is tried again if the stream
+        has a retry strategy.
+        """
 
     def timeout(self, value: IN) -> list[OUT]:
         """Called for a record whose call took too long; returns the results in its place. By default the job fails."""
@@ -52,23 +57,32 @@ class AsyncRetryPredicate(Subscriptable, ABC):
     """When a call is to be made again."""
 
     @abstractmethod
-    def result_predicate(self) -> ResultPredicate: ...
+    def result_predicate(self) -> ResultPredicate:
+        """The function that is given the list of results and says whether to try again; None never does."""
+
     @abstractmethod
-    def exception_predicate(self) -> ExceptionPredicate: ...
+    def exception_predicate(self) -> ExceptionPredicate:
+        """The function that is given the exception and says whether to try again; None never does."""
 
 
 class AsyncRetryStrategy(Subscriptable, ABC):
     """How often and after what pause a call is made again; `current_attempts` counts from 1."""
 
     @abstractmethod
-    def can_retry(self, current_attempts: int) -> bool: ...
+    def can_retry(self, current_attempts: int) -> bool:
+        """Called before each further attempt with its number; False gives up."""
+
     @abstractmethod
-    def get_backoff_time_millis(self, current_attempts: int) -> int: ...
+    def get_backoff_time_millis(self, current_attempts: int) -> int:
+        """How long to wait before this attempt, in milliseconds."""
+
     @abstractmethod
-    def get_retry_predicate(self) -> AsyncRetryPredicate: ...
+    def get_retry_predicate(self) -> AsyncRetryPredicate:
+        """What decides whether a result or an exception is worth another attempt."""
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy:
+        """Never try again."""
         return NO_RETRY_STRATEGY
 
     @staticmethod
@@ -78,6 +92,7 @@ class AsyncRetryStrategy(Subscriptable, ABC):
         result_predicate: ResultPredicate,
         exception_predicate: ExceptionPredicate,
     ) -> AsyncRetryStrategy:
+        """Try again up to `max_attempts` times, always after the same pause."""
         return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, result_predicate, exception_predicate)
 
     @staticmethod
@@ -89,6 +104,7 @@ class AsyncRetryStrategy(Subscriptable, ABC):
         result_predicate: ResultPredicate,
         exception_predicate: ExceptionPredicate,
     ) -> AsyncRetryStrategy:
+        """Try again up to `max_attempts` times, after pauses that grow by `multiplier` up to `max_retry_delay`."""
         return ExponentialBackoffDelayRetryStrategy(
             max_attempts, initial_delay, max_retry_delay, multiplier, result_predicate, exception_predicate
         )

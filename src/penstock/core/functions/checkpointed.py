@@ -1,4 +1,4 @@
-"""Operator state: state of a subtask, not of a key (S3)."""
+"""Operator state: state of a subtask, not of a key."""
 
 from __future__ import annotations
 
@@ -44,9 +44,12 @@ class FunctionInitializationContext(ABC):
         """Whether the subtask goes on from a checkpoint, rather than starting anew."""
 
     @abstractmethod
-    def get_operator_state_store(self) -> OperatorStateStore: ...
+    def get_operator_state_store(self) -> OperatorStateStore:
+        """Where the function gets the state of this subtask."""
+
     @abstractmethod
-    def get_keyed_state_store(self) -> KeyedStateStore: ...
+    def get_keyed_state_store(self) -> KeyedStateStore:
+        """Where the function gets state of the current key, on a keyed stream."""
 
 
 class FunctionSnapshotContext(ABC):

@@ -1,4 +1,4 @@
-"""Functions of two inputs: connected streams and broadcast state (O3, S3)."""
+"""Functions of two inputs: connected streams and broadcast state."""
 
 from __future__ import annotations
 
@@ -34,9 +34,12 @@ class CoMapFunction(Function, Generic[IN1, IN2, OUT]):
     """
 
     @abstractmethod
-    def map1(self, value: IN1) -> OUT: ...
+    def map1(self, value: IN1) -> OUT:
+        """Called for each record of the first input; returns the record that takes its place."""
+
     @abstractmethod
-    def map2(self, value: IN2) -> OUT: ...
+    def map2(self, value: IN2) -> OUT:
+        """Called for each record of the second input; returns the record that takes its place."""
 
 
 class CoFlatMapFunction(Function, Generic[IN1, IN2, OUT]):
@@ -50,24 +53,30 @@ class CoFlatMapFunction(Function, Generic[IN1, IN2, OUT]):
     """
 
     @abstractmethod
-    def flat_map1(self, value: IN1) -> Iterable[OUT] | None: ...
+    def flat_map1(self, value: IN1) -> Iterable[OUT] | None:
+        """Called for each record of the first input; returns or yields any number of records."""
+
     @abstractmethod
-    def flat_map2(self, value: IN2) -> Iterable[OUT] | None: ...
+    def flat_map2(self, value: IN2) -> Iterable[OUT] | None:
+        """Called for each record of the second input; returns or yields any number of records."""
 
 
 class CoProcessFunction(Function, Generic[IN1, IN2, OUT]):
     """Sees the records of two streams, one at a time, with timestamp and clocks.
 
-    The clock is the minimum over both inputs (T5).
+    The clock is the minimum over both inputs.
     """
 
     class Context(ProcessFunction.Context):
         """Given to both methods; valid during the call only."""
 
     @abstractmethod
-    def process_element1(self, value: IN1, ctx: CoProcessFunction.Context) -> Emitted[OUT]: ...
+    def process_element1(self, value: IN1, ctx: CoProcessFunction.Context) -> Emitted[OUT]:
+        """Called for each record of the first input; yields results, and `(tag, value)` for a side output."""
+
     @abstractmethod
-    def process_element2(self, value: IN2, ctx: CoProcessFunction.Context) -> Emitted[OUT]: ...
+    def process_element2(self, value: IN2, ctx: CoProcessFunction.Context) -> Emitted[OUT]:
+        """Called for each record of the second input; yields results, and `(tag, value)` for a side output."""
 
 
 class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
@@ -80,9 +89,12 @@ class KeyedCoProcessFunction(Function, Generic[KEY, IN1, IN2, OUT]):
         """Given to `on_timer`."""
 
     @abstractmethod
-    def process_element1(self, value: IN1, ctx: KeyedCoProcessFunction.Context[KEY]) -> Emitted[OUT]: ...
+    def process_element1(self, value: IN1, ctx: KeyedCoProcessFunction.Context[KEY]) -> Emitted[OUT]:
+        """Called for each record of the first input, with the state of its key at hand."""
+
     @abstractmethod
-    def process_element2(self, value: IN2, ctx: KeyedCoProcessFunction.Context[KEY]) -> Emitted[OUT]: ...
+    def process_element2(self, value: IN2, ctx: KeyedCoProcessFunction.Context[KEY]) -> Emitted[OUT]:
+        """Called for each record of the second input, with the state of its key at hand."""
 
     def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext[KEY]) -> Emitted[OUT]:
         """Called when a timer of the current key is due."""
@@ -96,13 +108,20 @@ class BaseBroadcastProcessFunction(Function):
         """Times and side outputs."""
 
         @abstractmethod
-        def timestamp(self) -> int | None: ...
+        def timestamp(self) -> int | None:
+            """The timestamp of the current record; None if its stream has no timestamps."""
+
         @abstractmethod
-        def current_processing_time(self) -> int: ...
+        def current_processing_time(self) -> int:
+            """The processing time of the batch, in milliseconds."""
+
         @abstractmethod
-        def current_watermark(self) -> int: ...
+        def current_watermark(self) -> int:
+            """The event time that this subtask has reached, in milliseconds."""
+
         @abstractmethod
-        def output(self, output_tag: OutputTag[T], value: T) -> None: ...
+        def output(self, output_tag: OutputTag[T], value: T) -> None:
+            """Emit a value to a side output, as `yield tag, value` does."""
 
     class Context(BaseContext):
         """For the broadcast side: may change the broadcast state.
@@ -111,22 +130,29 @@ class BaseBroadcastProcessFunction(Function):
         """
 
         @abstractmethod
-        def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]: ...
+        def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> BroadcastState[K, V]:
+            """The broadcast state of this name, to read and to write."""
 
     class ReadOnlyContext(BaseContext):
         """For the other side: may read the broadcast state."""
 
         @abstractmethod
-        def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> ReadOnlyBroadcastState[K, V]: ...
+        def get_broadcast_state(self, state_descriptor: MapStateDescriptor[K, V]) -> ReadOnlyBroadcastState[K, V]:
+            """The broadcast state of this name, to read only: subtasks would disagree about what one of them wrote."""
 
 
 class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):
     """Applies what one stream broadcasts to the records of another that is not keyed."""
 
     @abstractmethod
-    def process_element(self, value: IN1, ctx: BroadcastProcessFunction.ReadOnlyContext) -> Emitted[OUT]: ...
+    def process_element(self, value: IN1, ctx: BroadcastProcessFunction.ReadOnlyContext) -> Emitted[OUT]:
+        """Called for each record of the stream that is not broadcast; may read the broadcast state."""
+
     @abstractmethod
-    def process_broadcast_element(self, value: IN2, ctx: BroadcastProcessFunction.Context) -> Emitted[OUT]: ...
+    def process_broadcast_element(self, value: IN2, ctx: BroadcastProcessFunction.Context) -> Emitted[OUT]:
+        """Called in every subtask for each broadcast record; may change the broadcast state, and must change it alike
+        everywhere.
+        """
 
 
 class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]):
@@ -145,20 +171,29 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
         """For the keyed side."""
 
         @abstractmethod
-        def timer_service(self) -> TimerService: ...
+        def timer_service(self) -> TimerService:
+            """Time as this subtask sees it, and the timers of the current key."""
+
         @abstractmethod
-        def get_current_key(self) -> CurrentKey: ...
+        def get_current_key(self) -> CurrentKey:
+            """The key of the current record or timer."""
 
     class OnTimerContext(ReadOnlyContext[CurrentKey]):
         """Given to `on_timer`."""
 
         @abstractmethod
-        def time_domain(self) -> int: ...
+        def time_domain(self) -> int:
+            """Whether the timer that fires is one of event time or of processing time."""
 
     @abstractmethod
-    def process_element(self, value: IN1, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext[KEY]) -> Emitted[OUT]: ...
+    def process_element(self, value: IN1, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext[KEY]) -> Emitted[OUT]:
+        """Called for each record of the keyed stream, with the state of its key; may read the broadcast state."""
+
     @abstractmethod
-    def process_broadcast_element(self, value: IN2, ctx: KeyedBroadcastProcessFunction.Context) -> Emitted[OUT]: ...
+    def process_broadcast_element(self, value: IN2, ctx: KeyedBroadcastProcessFunction.Context) -> Emitted[OUT]:
+        """Called in every subtask for each broadcast record; may change the broadcast state, and must change it alike
+        everywhere.
+        """
 
     def on_timer(self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext[KEY]) -> Emitted[OUT]:
         """Called when a timer of the current key is due."""

@@ -1,4 +1,4 @@
-"""Functions that join the records of two streams (W8), and what they are given."""
+"""Functions that join the records of two streams, and what they are given."""
 
 from __future__ import annotations
 
@@ -25,16 +25,20 @@ class TaggedUnion(NamedTuple):
 
     @classmethod
     def one(cls, value: object) -> TaggedUnion:
+        """A record of the first input."""
         return cls(0, value)
 
     @classmethod
     def two(cls, value: object) -> TaggedUnion:
+        """A record of the second input."""
         return cls(1, value)
 
     def is_one(self) -> bool:
+        """Whether the record came from the first input."""
         return self.side == 0
 
     def is_two(self) -> bool:
+        """Whether the record came from the second input."""
         return self.side == 1
 
     def get_one(self) -> Any:
@@ -56,7 +60,8 @@ class JoinFunction(Function, Generic[IN1, IN2, OUT]):
     """
 
     @abstractmethod
-    def join(self, first: IN1, second: IN2) -> OUT: ...
+    def join(self, first: IN1, second: IN2) -> OUT:
+        """Called for each pair with the same key in the same window; returns the joined record."""
 
 
 class FlatJoinFunction(Function, Generic[IN1, IN2, OUT]):
@@ -69,7 +74,8 @@ class FlatJoinFunction(Function, Generic[IN1, IN2, OUT]):
     """
 
     @abstractmethod
-    def join(self, first: IN1, second: IN2) -> Iterable[OUT] | None: ...
+    def join(self, first: IN1, second: IN2) -> Iterable[OUT] | None:
+        """Called for each pair with the same key in the same window; returns or yields any number of records."""
 
 
 class CoGroupFunction(Function, Generic[IN1, IN2, OUT]):
@@ -82,7 +88,8 @@ class CoGroupFunction(Function, Generic[IN1, IN2, OUT]):
     """
 
     @abstractmethod
-    def co_group(self, first: Sequence[IN1], second: Sequence[IN2]) -> Iterable[OUT] | None: ...
+    def co_group(self, first: Sequence[IN1], second: Sequence[IN2]) -> Iterable[OUT] | None:
+        """Called once for each key and window with the records of both sides, one of which may be empty."""
 
 
 class ProcessJoinFunction(Function, Generic[IN1, IN2, OUT]):
@@ -109,7 +116,9 @@ class ProcessJoinFunction(Function, Generic[IN1, IN2, OUT]):
             """The timestamp of the results: the larger of the two, or the time at which the wait for a match ended."""
 
         @abstractmethod
-        def output(self, output_tag: OutputTag[T], value: T) -> None: ...
+        def output(self, output_tag: OutputTag[T], value: T) -> None:
+            """Emit a value to a side output, as `yield tag, value` does."""
 
     @abstractmethod
-    def process_element(self, left: IN1, right: IN2, ctx: ProcessJoinFunction.Context) -> Emitted[OUT]: ...
+    def process_element(self, left: IN1, right: IN2, ctx: ProcessJoinFunction.Context) -> Emitted[OUT]:
+        """Called for each pair of records that match; yields results."""

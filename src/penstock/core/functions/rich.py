@@ -54,6 +54,7 @@ class RichFunction(Function):
             type.__setattr__(cls, "open", _told_first(cls.open))
 
     def open(self, runtime_context: RuntimeContext) -> None:
+        """Called once in each subtask before the first record; keeps the context for `get_runtime_context`."""
         self.set_runtime_context(runtime_context)
 
     def set_runtime_context(self, runtime_context: RuntimeContext) -> None:

@@ -14,7 +14,7 @@ __all__ = ["RichSinkFunction", "SinkFunction"]
 
 
 class SinkFunction(Function, Generic[IN]):
-    """Does something with each record as it comes: at-least-once, since a batch that failed is run again (F7).
+    """Does something with each record as it comes: at-least-once, since a batch that failed is run again.
 
     For exactly-once results write a `Sink` with a committer, or make what `invoke` does idempotent.
 
@@ -31,7 +31,7 @@ class SinkFunction(Function, Generic[IN]):
     """
 
     idempotent: bool = False
-    """Whether being given a record again, after a failure, changes nothing: then the path is exactly-once (F7)."""
+    """Whether being given a record again, after a failure, changes nothing: then the path is exactly-once."""
 
     class Context(ABC):
         """Given to `invoke`; valid during the call only."""

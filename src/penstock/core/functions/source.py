@@ -1,6 +1,6 @@
 """Sources that run by themselves and push their records: `SourceFunction` and its kin.
 
-They cannot be asked for a record again, so what a failure takes is lost: at-most-once (F7), unless they keep
+They cannot be asked for a record again, so what a failure takes is lost: at-most-once, unless they keep
 operator state that says where they read.
 """
 
@@ -34,7 +34,7 @@ class SourceContext(Subscriptable, ABC, Generic[IN]):
 
     @abstractmethod
     def collect(self, value: IN) -> None:
-        """Emit a record without a timestamp. Blocks while the job is behind (F13)."""
+        """Emit a record without a timestamp. Blocks while the job is behind."""
 
     @abstractmethod
     def collect_with_timestamp(self, value: IN, timestamp: int) -> None:
@@ -120,6 +120,7 @@ class FunctionSource(Source[OUT]):
         self.emits_watermarks = function.emits_watermarks
 
     def split_parallelism(self, parallelism: int) -> int:
+        """One subtask, unless the function is a `ParallelSourceFunction`."""
         return parallelism if isinstance(self.function, ParallelSourceFunction) else 1
 
     def split_count(self, parallelism: int, one_batch: bool) -> int:

@@ -1,4 +1,4 @@
-"""Functions that are given whole windows (W5)."""
+"""Functions that are given whole windows."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
     """Given the records (or the one aggregate) of a window of a key."""
 
     @abstractmethod
-    def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Emitted[OUT]: ...
+    def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Emitted[OUT]:
+        """Called when a window of a key fires, with all its records; returns or yields results."""
 
 
 class AllWindowFunction(Function, Generic[IN, OUT, W]):
     """Given the records of a window of everything."""
 
     @abstractmethod
-    def apply(self, window: W, inputs: Iterable[IN]) -> Emitted[OUT]: ...
+    def apply(self, window: W, inputs: Iterable[IN]) -> Emitted[OUT]:
+        """Called when a window fires, with all its records; returns or yields results."""
 
 
 class _WindowContext(Subscriptable, ABC, Generic[CurrentWindow]):
@@ -63,7 +65,10 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
         """Given to `process` and `clear`."""
 
     @abstractmethod
-    def process(self, key: KEY, context: ProcessWindowFunction.Context[W], elements: Iterable[IN]) -> Emitted[OUT]: ...
+    def process(self, key: KEY, context: ProcessWindowFunction.Context[W], elements: Iterable[IN]) -> Emitted[OUT]:
+        """Called when a window of a key fires, with all its records, or with the one result of the function that went
+        before.
+        """
 
     def clear(self, context: ProcessWindowFunction.Context[W]) -> None:
         """Called when the window ends: clear what `window_state` holds."""
@@ -76,7 +81,8 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
         """Given to `process` and `clear`."""
 
     @abstractmethod
-    def process(self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]) -> Emitted[OUT]: ...
+    def process(self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]) -> Emitted[OUT]:
+        """Called when a window fires, with all its records, or with the one result of the function that went before."""
 
     def clear(self, context: ProcessAllWindowFunction.Context[W]) -> None:
         """Called when the window ends: clear what `window_state` holds."""

@@ -1,4 +1,4 @@
-"""Whether a program runs with streaming or batch semantics (P5)."""
+"""Whether a program runs with streaming or batch semantics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interval of an interval join, as each side sees it (W8)."""
+"""The interval of an interval join, as each side sees it."""
 
 from __future__ import annotations
 

@@ -78,14 +78,17 @@ class Vertex:
 
     @property
     def uid(self) -> str:
+        """The uid of the first operator, which stands for the vertex."""
         return self.operators[0].uid
 
     @property
     def name(self) -> str:
+        """The operators' names, as they are chained."""
         return " -> ".join(op.name for op in self.operators)
 
     @property
     def is_source(self) -> bool:
+        """Whether the vertex begins with a source, so that it runs in the readers of level 0."""
         return isinstance(self.operators[0].spec, SourceSpec)
 
     @property
@@ -148,10 +151,12 @@ class JobPlan:
         return max((v.level for v in self.vertices), default=0)
 
     def vertex(self, vertex_id: int) -> Vertex:
+        """The vertex with this number."""
         return self.vertices[vertex_id]
 
     @property
     def sources(self) -> tuple[Vertex, ...]:
+        """The vertices of level 0."""
         return tuple(v for v in self.vertices if v.is_source)
 
     @property
@@ -160,6 +165,7 @@ class JobPlan:
         return tuple(op.spec for v in self.vertices for op in v.operators if isinstance(op.spec, CollectSpec))
 
     def at_level(self, level: int) -> tuple[Vertex, ...]:
+        """The vertices that stage `level` runs."""
         return tuple(v for v in self.vertices if v.level == level)
 
     def partition_of(self, vertex: Vertex, subtask: int) -> int:

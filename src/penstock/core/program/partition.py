@@ -1,4 +1,4 @@
-"""Exchange strategies: how records travel from the subtasks of one operator to those of the next (G4)."""
+"""Exchange strategies: how records travel from the subtasks of one operator to those of the next."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Exchange:
 
     @property
     def arrow(self) -> str:
+        """The word on the arrow in plans and drawings."""
         return type(self).__name__.upper()
 
 
@@ -60,7 +61,7 @@ class Global(Exchange):
 
 @dataclass(frozen=True, slots=True)
 class Hash(Exchange):
-    """By key: equal keys, equal route (G5)."""
+    """By key: equal keys, equal route."""
 
     selector: Callable[[Any], Any]
 

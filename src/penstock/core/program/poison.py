@@ -1,4 +1,4 @@
-"""Policies for a record on which a user function raises (F9)."""
+"""Policies for a record on which a user function raises."""
 
 from __future__ import annotations
 

@@ -25,21 +25,27 @@ class MemorySize:
 
     @staticmethod
     def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
+        """So many MiB."""
         return MemorySize(mebi_bytes << 20)
 
     def get_bytes(self) -> int:
+        """The size in bytes."""
         return self._bytes
 
     def get_kibi_bytes(self) -> int:
+        """The size in whole KiB, rounded down."""
         return self._bytes >> 10
 
     def get_mebi_bytes(self) -> int:
+        """The size in whole MiB, rounded down."""
         return self._bytes >> 20
 
     def get_gibi_bytes(self) -> int:
+        """The size in whole GiB, rounded down."""
         return self._bytes >> 30
 
     def get_tebi_bytes(self) -> int:
+        """The size in whole TiB, rounded down."""
         return self._bytes >> 40
 
     def __str__(self) -> str:
@@ -62,25 +68,32 @@ class SlotSharingGroup:
     _external_resources: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def get_name(self) -> str:
+        """The group's name."""
         return self._name
 
     def get_managed_memory(self) -> MemorySize | None:
+        """The managed memory that was asked for; None if nothing was."""
         return self._managed_memory
 
     def get_task_heap_memory(self) -> MemorySize | None:
+        """The heap that was asked for; None if nothing was."""
         return self._task_heap_memory
 
     def get_task_off_heap_memory(self) -> MemorySize | None:
+        """The memory off the heap that was asked for; None if nothing was."""
         return self._task_off_heap_memory
 
     def get_cpu_cores(self) -> float | None:
+        """The cores that were asked for; None if nothing was."""
         return self._cpu_cores
 
     def get_external_resources(self) -> dict[str, float]:
+        """The other resources that were asked for, by name."""
         return dict(self._external_resources)
 
     @staticmethod
     def builder(name: str) -> SlotSharingGroup.Builder:
+        """Begin a group with resources."""
         return SlotSharingGroup.Builder(name)
 
     class Builder:
@@ -93,35 +106,43 @@ class SlotSharingGroup:
             self._external: dict[str, float] = {}
 
         def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
+            """Ask for so many cores; must be positive."""
             if cpu_cores <= 0:
                 raise ValueError(f"Slot sharing group '{self._name}': cpu cores must be positive, got {cpu_cores!r}")
             self._cpu_cores = cpu_cores
             return self
 
         def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            """Ask for so much heap; must be positive."""
             if task_heap_memory.get_bytes() == 0:
                 raise ValueError(f"Slot sharing group '{self._name}': task heap memory must be positive, got 0 bytes")
             self._memory["_task_heap_memory"] = task_heap_memory
             return self
 
         def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            """Ask for so many MiB of heap; must be positive."""
             return self.set_task_heap_memory(MemorySize.of_mebi_bytes(task_heap_memory_mb))
 
         def set_task_off_heap_memory(self, task_off_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
+            """Ask for so much memory off the heap."""
             self._memory["_task_off_heap_memory"] = task_off_heap_memory
             return self
 
         def set_task_off_heap_memory_mb(self, task_off_heap_memory_mb: int) -> SlotSharingGroup.Builder:
+            """Ask for so many MiB off the heap."""
             return self.set_task_off_heap_memory(MemorySize.of_mebi_bytes(task_off_heap_memory_mb))
 
         def set_managed_memory(self, managed_memory: MemorySize) -> SlotSharingGroup.Builder:
+            """Ask for so much managed memory."""
             self._memory["_managed_memory"] = managed_memory
             return self
 
         def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
+            """Ask for so many MiB of managed memory."""
             return self.set_managed_memory(MemorySize.of_mebi_bytes(managed_memory_mb))
 
         def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
+            """Ask for an amount of a resource by its name."""
             self._external[name] = value
             return self
 

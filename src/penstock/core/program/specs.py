@@ -49,15 +49,17 @@ class OperatorSpec:
 
     @property
     def stateless(self) -> bool:
+        """Whether the operator needs neither state nor the clock, so that it may run beside a source at level 0."""
         return False
 
     @property
     def is_sink(self) -> bool:
+        """Whether records end here."""
         return self.sink_kind is not None
 
     @property
     def sink_kind(self) -> SinkKind | None:
-        """How a sink takes records (F7); None for what is no sink."""
+        """How a sink takes records; None for what is no sink."""
         return None
 
     @property
@@ -67,6 +69,7 @@ class OperatorSpec:
 
     @property
     def is_keyed(self) -> bool:
+        """Whether the operator keeps state by key."""
         return False
 
     def keyed_input(self, index: int) -> bool:
@@ -76,9 +79,9 @@ class OperatorSpec:
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec(OperatorSpec):
-    """Where records come from; `strategy` is applied in each split, beside the source if it needs no state (T7).
+    """Where records come from; `strategy` is applied in each split, beside the source if it needs no state.
 
-    `declared`: the form that records are given before anything sees them (P7).
+    `declared`: the form that records are given before anything sees them.
     """
 
     source: Source
@@ -136,7 +139,7 @@ class KeyedProcessSpec(OperatorSpec):
 
 @dataclass(frozen=True, slots=True)
 class WindowSpec(OperatorSpec):
-    """Windows of a keyed stream (W1–W7).
+    """Windows of a keyed stream.
 
     `combine`: a reduce function or an `AggregateFunction` that keeps one accumulator per window; without it the
     records are kept. `function`: given what was kept; without it the result is emitted as it is.
@@ -174,7 +177,7 @@ class BroadcastSpec(OperatorSpec):
 
 @dataclass(frozen=True, slots=True)
 class AsyncSpec(OperatorSpec):
-    """Asynchronous calls, several at a time (O5)."""
+    """Asynchronous calls, several at a time."""
 
     function: AsyncFunction
     timeout_ms: int
@@ -185,7 +188,7 @@ class AsyncSpec(OperatorSpec):
 
 @dataclass(frozen=True, slots=True)
 class PatternMatchSpec(OperatorSpec):
-    """A pattern looked for in a keyed stream (C1–C3); `comparator` orders events of the same moment."""
+    """A pattern looked for in a keyed stream; `comparator` orders events of the same moment."""
 
     pattern: PatternSpec
     function: PatternProcessFunction
@@ -200,7 +203,7 @@ class PatternMatchSpec(OperatorSpec):
 
 @dataclass(frozen=True, slots=True)
 class IntervalJoinSpec(OperatorSpec):
-    """Two keyed streams joined by how far apart their records are (W8)."""
+    """Two keyed streams joined by how far apart their records are."""
 
     function: ProcessJoinFunction
     left: IntervalSide

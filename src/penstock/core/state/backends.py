@@ -1,4 +1,4 @@
-"""State backends. There is one here, Spark's RocksDB store with a cache of pages in memory: all names mean it (S6)."""
+"""State backends. There is one here, Spark's RocksDB store with a cache of pages in memory: all names mean it."""
 
 from __future__ import annotations
 
@@ -85,6 +85,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         warn_once("EmbeddedRocksDBStateBackend.set_db_storage_paths")
 
     def get_db_storage_paths(self) -> list[str]:
+        """The folders given to `set_db_storage_paths`."""
         return list(self._paths)
 
     def is_incremental_checkpoints_enabled(self) -> bool:
@@ -92,24 +93,30 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return True
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
+        """Accepted without effect: Spark tunes its own store."""
         self._predefined = options
         if options is not PredefinedOptions.DEFAULT:
             warn_once("EmbeddedRocksDBStateBackend.set_predefined_options")
 
     def get_predefined_options(self) -> PredefinedOptions:
+        """The options given to `set_predefined_options`."""
         return self._predefined
 
     def set_options(self, options_factory_class_name: str) -> None:
+        """Accepted without effect: Spark tunes its own store."""
         self._options = options_factory_class_name
         warn_once("EmbeddedRocksDBStateBackend.set_options")
 
     def get_options(self) -> str | None:
+        """The class name given to `set_options`."""
         return self._options
 
     def get_number_of_transfer_threads(self) -> int:
+        """The number given to `set_number_of_transfer_threads`."""
         return self._threads
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
+        """Accepted without effect: Spark uploads its own files."""
         self._threads = number_of_transfering_threads
         warn_once("EmbeddedRocksDBStateBackend.set_number_of_transfer_threads")
 
@@ -143,6 +150,7 @@ class MemoryStateBackend(HashMapStateBackend):
         self._savepoints = savepoint_path
 
     def get_checkpoint_path(self) -> str | None:
+        """The checkpoint folder, if one was given."""
         return self._storage.get_checkpoint_path()
 
     def apply(self, conf: Configuration) -> None:
@@ -167,6 +175,7 @@ class FsStateBackend(HashMapStateBackend):
         self._savepoints = default_savepoint_directory_uri
 
     def get_checkpoint_path(self) -> str:
+        """The checkpoint folder."""
         return self._storage.get_checkpoint_path()
 
     def apply(self, conf: Configuration) -> None:
@@ -189,6 +198,7 @@ class RocksDBStateBackend(EmbeddedRocksDBStateBackend):
         self._checkpoints = checkpoint_stream_backend or FsStateBackend(checkpoint_data_uri)
 
     def get_checkpoint_backend(self) -> StateBackend:
+        """The backend that says where checkpoints go."""
         return self._checkpoints
 
     def apply(self, conf: Configuration) -> None:

@@ -1,4 +1,4 @@
-"""Where checkpoints are kept: a folder on any file system Spark reaches (S6)."""
+"""Where checkpoints are kept: a folder on any file system Spark reaches."""
 
 from __future__ import annotations
 
@@ -52,12 +52,15 @@ class JobManagerCheckpointStorage(CheckpointStorage):
             warn_once("CheckpointStorage.max_state_size")
 
     def get_checkpoint_path(self) -> str | None:
+        """The checkpoint folder, if one was given."""
         return self._path and flink_path(self._path)
 
     def get_max_state_size(self) -> int:
+        """The size given to the constructor; it limits nothing here."""
         return self._max_state_size
 
     def get_savepoint_path(self) -> str | None:
+        """None: savepoints have a folder of their own."""
         return None
 
     def apply(self, conf: Configuration) -> None:
@@ -94,15 +97,19 @@ class FileSystemCheckpointStorage(CheckpointStorage):
             warn_once("CheckpointStorage.write_buffer_size")
 
     def get_checkpoint_path(self) -> str:
+        """The checkpoint folder."""
         return flink_path(self._path)
 
     def get_savepoint_path(self) -> str | None:
+        """None: savepoints have a folder of their own."""
         return None
 
     def get_min_file_size_threshold(self) -> int:
+        """The threshold given to the constructor, or Flink's default; it has no effect here."""
         return 20 * 1024 if self._threshold is None else self._threshold
 
     def get_write_buffer_size(self) -> int:
+        """The size given to the constructor, or Flink's default; it has no effect here."""
         return 4096 if self._buffer == -1 else self._buffer
 
     def apply(self, conf: Configuration) -> None:

@@ -1,4 +1,4 @@
-"""Keyed state as functions see it: handles, and the descriptors that name them (S1)."""
+"""Keyed state as functions see it: handles, and the descriptors that name them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ValueState(State, Generic[T]):
 
     @abstractmethod
     def update(self, value: T | None) -> None:
-        """Replace it; None clears. The value is fixed now: mutating it later changes nothing (S7)."""
+        """Replace it; None clears. The value is fixed now: mutating it later changes nothing."""
 
 
 class AppendingState(State, Generic[IN, OUT]):
@@ -124,11 +124,16 @@ class MapState(_ReadableMap[K, V]):
     """A map per key. Large maps are split by hash; a change writes only its part."""
 
     @abstractmethod
-    def put(self, key: K, value: V) -> None: ...
+    def put(self, key: K, value: V) -> None:
+        """Set the value of a key."""
+
     @abstractmethod
-    def put_all(self, dict_value: dict[K, V]) -> None: ...
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Set the values of several keys."""
+
     @abstractmethod
-    def remove(self, key: K) -> None: ...
+    def remove(self, key: K) -> None:
+        """Remove a key; nothing happens if it is not there."""
 
     def __setitem__(self, key: K, value: V) -> None:
         self.put(key, value)
@@ -145,11 +150,16 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
     """The same map in every subtask; changed on the broadcast side only."""
 
     @abstractmethod
-    def put(self, key: K, value: V) -> None: ...
+    def put(self, key: K, value: V) -> None:
+        """Set the value of a key."""
+
     @abstractmethod
-    def put_all(self, dict_value: dict[K, V]) -> None: ...
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Set the values of several keys."""
+
     @abstractmethod
-    def remove(self, key: K) -> None: ...
+    def remove(self, key: K) -> None:
+        """Remove a key; nothing happens if it is not there."""
 
     def __setitem__(self, key: K, value: V) -> None:
         self.put(key, value)
@@ -171,10 +181,11 @@ class StateDescriptor(Subscriptable, ABC):
         self.ttl_config: StateTtlConfig | None = None
 
     def get_name(self) -> str:
+        """The name that the state is found by, unique within its operator."""
         return self.name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
-        """Let entries expire (S2)."""
+        """Let entries expire."""
         if not isinstance(ttl_config, StateTtlConfig):
             raise TypeError(f"enable_time_to_live() takes a StateTtlConfig, got {type(ttl_config).__name__}")
         self.ttl_config = ttl_config if ttl_config.is_enabled() else None
@@ -228,6 +239,7 @@ class ReducingStateDescriptor(StateDescriptor, Generic[T]):
         self._reduce_function = reduce_function
 
     def get_reduce_function(self) -> Callable[[T, T], T] | ReduceFunction[T]:
+        """The function that combines two values."""
         return self._reduce_function
 
 
@@ -246,4 +258,5 @@ class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
         self._agg_function = agg_function
 
     def get_agg_function(self) -> AggregateFunction[IN, ACC, OUT]:
+        """The function that adds values to the accumulator."""
         return self._agg_function

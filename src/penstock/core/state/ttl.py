@@ -1,4 +1,4 @@
-"""How long state lives: `StateTtlConfig` with its builder, as in PyFlink (S2)."""
+"""How long state lives: `StateTtlConfig` with its builder, as in PyFlink."""
 
 from __future__ import annotations
 
@@ -232,24 +232,31 @@ class StateTtlConfig:
 
     @staticmethod
     def new_builder(ttl: Span) -> _Builder:
+        """Begin a configuration with this time to live."""
         return _Builder(ttl)
 
     def get_update_type(self) -> _Update:
+        """What renews an entry: writing it, or reading it too."""
         return self._update_type
 
     def get_state_visibility(self) -> _Visibility:
+        """Whether an expired entry may still be read until it is removed."""
         return self._state_visibility
 
     def get_ttl(self) -> Time:
+        """How long an entry lives after it was last renewed."""
         return self._ttl
 
     def get_ttl_time_characteristic(self) -> _Characteristic:
+        """Always processing time."""
         return self._ttl_time_characteristic
 
     def is_enabled(self) -> bool:
+        """Whether state expires at all."""
         return self._update_type is not _Update.Disabled
 
     def get_cleanup_strategies(self) -> _Cleanup:
+        """How expired entries are removed; accepted as in PyFlink, entries are swept here in any case."""
         return self._cleanup_strategies
 
     def __repr__(self) -> str:

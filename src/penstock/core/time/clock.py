@@ -72,6 +72,7 @@ class ManualClock:
         self._now_ms = now_ms
 
     def now_ms(self) -> int:
+        """The time that the test has set."""
         return self._now_ms
 
     def set_ms(self, now_ms: int) -> None:

@@ -69,30 +69,37 @@ class Duration(_Span):
 
     @staticmethod
     def of(delta: datetime.timedelta) -> Duration:
+        """A `datetime.timedelta` as a Duration."""
         return Duration(delta // datetime.timedelta(microseconds=1) * 1000)
 
     @staticmethod
     def of_days(days: int) -> Duration:
+        """So many days of 24 hours."""
         return Duration.of_hours(days * 24)
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
+        """So many hours."""
         return Duration.of_minutes(hours * 60)
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
+        """So many minutes."""
         return Duration.of_seconds(minutes * 60)
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
+        """So many seconds."""
         return Duration.of_millis(seconds * 1000)
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
+        """So many milliseconds."""
         return Duration(millis * _NANOS)
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
+        """So many nanoseconds."""
         return Duration(nanos)
 
 
@@ -110,22 +117,27 @@ class Time(_Span):
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
+        """So many milliseconds."""
         return Time(milliseconds)
 
     @staticmethod
     def seconds(seconds: int) -> Time:
+        """So many seconds."""
         return Time(seconds * 1000)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
+        """So many minutes."""
         return Time(minutes * 60_000)
 
     @staticmethod
     def hours(hours: int) -> Time:
+        """So many hours."""
         return Time(hours * 3_600_000)
 
     @staticmethod
     def days(days: int) -> Time:
+        """So many days of 24 hours."""
         return Time(days * 86_400_000)
 
 
@@ -181,6 +193,7 @@ class Instant:
 
     @staticmethod
     def of_epoch_milli(epoch_milli: int) -> Instant:
+        """The moment so many milliseconds after the start of 1970, UTC."""
         seconds, millis = divmod(epoch_milli, 1000)
         return Instant(seconds, millis * _NANOS)
 

@@ -1,4 +1,4 @@
-"""Watermark strategies: where a record's timestamp comes from and how far time has come (T1, T3, T6, T7)."""
+"""Watermark strategies: where a record's timestamp comes from and how far time has come."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class Watermark:
     timestamp: int
 
     def get_timestamp(self) -> int:
+        """The time up to which the stream is complete, in milliseconds."""
         return self.timestamp
 
 
@@ -72,7 +73,7 @@ class WatermarkOutput(ABC):
 
 
 class WatermarkGenerator(Subscriptable, ABC, Generic[IN]):
-    """Makes the watermarks of one source partition (T7).
+    """Makes the watermarks of one source partition.
 
     Every partition has an instance of its own. The object is pickled with the job's state, so what it keeps in its
     attributes survives restarts; it must be picklable. Neither method may look at the wall clock.
@@ -93,7 +94,7 @@ class WatermarkGenerator(Subscriptable, ABC, Generic[IN]):
         """
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Called after fixed numbers of records and at the end of every batch, also of one without records (T9)."""
+        """Called after fixed numbers of records and at the end of every batch, also of one without records."""
 
 
 class WatermarkGeneratorSupplier(ABC):
@@ -109,7 +110,8 @@ class WatermarkGeneratorSupplier(ABC):
         partition: int | None
 
     @abstractmethod
-    def create_watermark_generator(self, context: WatermarkGeneratorSupplier.Context) -> WatermarkGenerator: ...
+    def create_watermark_generator(self, context: WatermarkGeneratorSupplier.Context) -> WatermarkGenerator:
+        """Called once for each source split; returns a generator of its own. Its attributes are kept with the state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class CustomGenerator:
 
 @dataclass(frozen=True, slots=True)
 class IngestionTime:
-    """Stands for an assigner: the batch's processing time, the same for every attempt at the batch (T1)."""
+    """Stands for an assigner: the batch's processing time, the same for every attempt at the batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,7 @@ class WatermarkStrategy(Subscriptable, Generic[IN]):
         return WatermarkStrategy(self.generator, timestamp_assigner, self.idle_timeout_ms)
 
     def with_idleness(self, idle_timeout: Span) -> WatermarkStrategy[IN]:
-        """A partition without records for this long, by processing time, does not hold the clock back (T6)."""
+        """A partition without records for this long, by processing time, does not hold the clock back."""
         timeout_ms = _positive(idle_timeout, "with_idleness: the idle timeout")
         return replace(self, idle_timeout_ms=timeout_ms)
 
@@ -199,10 +201,12 @@ class WatermarkStrategy(Subscriptable, Generic[IN]):
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy[IN]:
+        """For timestamps that never fall within a source split."""
         return WatermarkStrategy(BoundedOutOfOrderness(0))
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness: Span) -> WatermarkStrategy[IN]:
+        """For records that are at most so much older than the newest one before them."""
         if not is_span(max_out_of_orderness):
             raise TypeError(
                 "for_bounded_out_of_orderness: the delay is a Duration or a timedelta, got "
@@ -219,7 +223,7 @@ class WatermarkStrategy(Subscriptable, Generic[IN]):
         | Callable[[], WatermarkGenerator]
         | Callable[[WatermarkGeneratorSupplier.Context], WatermarkGenerator],
     ) -> WatermarkStrategy[IN]:
-        """Watermarks by generators of your own, one for each source partition (T7).
+        """Watermarks by generators of your own, one for each source partition.
 
         The supplier is a generator class, a function without parameters or with one (the context), or a
         `WatermarkGeneratorSupplier`.
@@ -237,6 +241,7 @@ class WatermarkStrategy(Subscriptable, Generic[IN]):
 
     @staticmethod
     def no_watermarks() -> WatermarkStrategy[IN]:
+        """Timestamps without watermarks: event time stands still until the input ends."""
         return WatermarkStrategy(NoWatermarks())
 
 

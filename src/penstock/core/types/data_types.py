@@ -63,7 +63,7 @@ def _typed(info: TypeInformation, nullable: bool) -> TypeInformation:
 
 
 def _dropped(argument: str, given: int, anyway: int | None = None) -> None:
-    """Say that an argument does nothing, unless it asks for what happens anyway (P12)."""
+    """Say that an argument does nothing, unless it asks for what happens anyway."""
     if given != anyway:
         warn_once(f"DataTypes.{argument}")
 
@@ -77,76 +77,93 @@ class DataTypes:
 
     @staticmethod
     def BOOLEAN(nullable: bool = True) -> TypeInformation:
+        """True or False."""
         return _typed(Types.BOOLEAN(), nullable)
 
     @staticmethod
     def TINYINT(nullable: bool = True) -> TypeInformation:
+        """A whole number of 8 bits."""
         return _typed(Types.BYTE(), nullable)
 
     @staticmethod
     def SMALLINT(nullable: bool = True) -> TypeInformation:
+        """A whole number of 16 bits."""
         return _typed(Types.SHORT(), nullable)
 
     @staticmethod
     def INT(nullable: bool = True) -> TypeInformation:
+        """A whole number of 32 bits."""
         return _typed(Types.INT(), nullable)
 
     @staticmethod
     def BIGINT(nullable: bool = True) -> TypeInformation:
+        """A whole number of 64 bits."""
         return _typed(Types.LONG(), nullable)
 
     @staticmethod
     def FLOAT(nullable: bool = True) -> TypeInformation:
+        """A floating-point number of 32 bits."""
         return _typed(Types.FLOAT(), nullable)
 
     @staticmethod
     def DOUBLE(nullable: bool = True) -> TypeInformation:
+        """A floating-point number of 64 bits, Python's `float`."""
         return _typed(Types.DOUBLE(), nullable)
 
     @staticmethod
     def DATE(nullable: bool = True) -> TypeInformation:
+        """A `datetime.date`."""
         return _typed(Types.SQL_DATE(), nullable)
 
     @staticmethod
     def STRING(nullable: bool = True) -> TypeInformation:
+        """Text of any length."""
         return _typed(Types.STRING(), nullable)
 
     @staticmethod
     def CHAR(length: int, nullable: bool = True) -> TypeInformation:
+        """Text; the length is accepted and not enforced."""
         _dropped("CHAR.length", length)
         return _typed(Types.STRING(), nullable)
 
     @staticmethod
     def VARCHAR(length: int, nullable: bool = True) -> TypeInformation:
+        """Text; the length is accepted and not enforced."""
         _dropped("VARCHAR.length", length, _LONGEST)
         return _typed(Types.STRING(), nullable)
 
     @staticmethod
     def BYTES(nullable: bool = True) -> TypeInformation:
+        """Bytes of any length."""
         return _typed(Types.PRIMITIVE_ARRAY(Types.BYTE()), nullable)
 
     @staticmethod
     def BINARY(length: int, nullable: bool = True) -> TypeInformation:
+        """Bytes; the length is accepted and not enforced."""
         _dropped("BINARY.length", length)
         return _typed(Types.PRIMITIVE_ARRAY(Types.BYTE()), nullable)
 
     @staticmethod
     def VARBINARY(length: int, nullable: bool = True) -> TypeInformation:
+        """Bytes; the length is accepted and not enforced."""
         _dropped("VARBINARY.length", length, _LONGEST)
         return _typed(Types.PRIMITIVE_ARRAY(Types.BYTE()), nullable)
 
     @staticmethod
     def DECIMAL(precision: int, scale: int, nullable: bool = True) -> TypeInformation:
+        """A `decimal.Decimal` with so many digits, `scale` of them behind the point."""
         return _typed(DecimalType(precision, scale), nullable)
 
     @staticmethod
     def TIME(precision: int = 0, nullable: bool = True) -> TypeInformation:
+        """A `datetime.time`."""
         if precision != 0:  # left out
             _dropped("TIME.precision", precision, 6)
         return _typed(Types.SQL_TIME(), nullable)
 
     @staticmethod
     def TIMESTAMP(precision: int = 6, nullable: bool = True) -> TypeInformation:
+        """A `datetime.datetime` without a time zone."""
         _dropped("TIMESTAMP.precision", precision, 6)
         return _typed(Types.SQL_TIMESTAMP(), nullable)
 
@@ -158,22 +175,27 @@ class DataTypes:
 
     @staticmethod
     def TIMESTAMP_WITH_LOCAL_TIME_ZONE(precision: int = 6, nullable: bool = True) -> TypeInformation:
+        """Another name of `TIMESTAMP_LTZ`."""
         return DataTypes.TIMESTAMP_LTZ(precision, nullable)
 
     @staticmethod
     def ARRAY(element_type: TypeInformation, nullable: bool = True) -> TypeInformation:
+        """A list of values of one type."""
         return _typed(Types.LIST(element_type), nullable)
 
     @staticmethod
     def MAP(key_type: TypeInformation, value_type: TypeInformation, nullable: bool = True) -> TypeInformation:
+        """A dict with keys of one type and values of one type."""
         return _typed(Types.MAP(key_type, value_type), nullable)
 
     @staticmethod
     def FIELD(name: str, data_type: TypeInformation, description: str | None = None) -> Field:
+        """A field of a `ROW`: its name and its type."""
         if description is not None:
             warn_once("DataTypes.FIELD.description")
         return name, data_type
 
     @staticmethod
     def ROW(row_fields: Sequence[Field] = (), nullable: bool = True) -> TypeInformation:
+        """A row of named fields."""
         return _typed(Types.ROW_NAMED([n for n, _ in row_fields], [t for _, t in row_fields]), nullable)

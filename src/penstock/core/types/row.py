@@ -48,6 +48,7 @@ class Row:
 
     @staticmethod
     def of_kind(row_kind: RowKind, *args: object, **kwargs: object) -> Row:
+        """A row with a change kind other than INSERT."""
         row = Row(*args, **kwargs)
         row.set_row_kind(row_kind)
         return row
@@ -60,12 +61,15 @@ class Row:
         return dict(zip(self._fields, values, strict=False))
 
     def get_row_kind(self) -> RowKind:
+        """Whether the row inserts, deletes, or is one half of an update."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
+        """Change what the row does to a table."""
         object.__setattr__(self, "_row_kind", row_kind)
 
     def set_field_names(self, field_names: Sequence[str]) -> None:
+        """Give names to the fields of a positional row."""
         object.__setattr__(self, "_fields", list(field_names))
 
     def get_fields_by_names(self, names: Sequence[str]) -> list[Any]:

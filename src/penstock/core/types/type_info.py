@@ -1,4 +1,4 @@
-"""Type hints. Penstock needs them only where a columnar sink needs a schema (P7)."""
+"""Type hints. Penstock needs them only where a columnar sink needs a schema."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ class ResultTypeQueryable(ABC):
     """Something that knows the type of what it produces."""
 
     @abstractmethod
-    def get_produced_type(self) -> TypeInformation: ...
+    def get_produced_type(self) -> TypeInformation:
+        """The type of the records that this source or function makes."""
 
 
 class BasicType(Enum):
@@ -110,50 +111,62 @@ class BasicTypeInfo(TypeInformation[T_co]):
 
     @staticmethod
     def STRING_TYPE_INFO() -> BasicTypeInfo[str]:
+        """Text."""
         return BasicTypeInfo(BasicType.STRING)
 
     @staticmethod
     def BOOLEAN_TYPE_INFO() -> BasicTypeInfo[bool]:
+        """True or False."""
         return BasicTypeInfo(BasicType.BOOLEAN)
 
     @staticmethod
     def BYTE_TYPE_INFO() -> BasicTypeInfo[int]:
+        """A whole number of 8 bits."""
         return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
     def SHORT_TYPE_INFO() -> BasicTypeInfo[int]:
+        """A whole number of 16 bits."""
         return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
     def INT_TYPE_INFO() -> BasicTypeInfo[int]:
+        """A whole number of 32 bits."""
         return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
     def LONG_TYPE_INFO() -> BasicTypeInfo[int]:
+        """A whole number of 64 bits."""
         return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod
     def FLOAT_TYPE_INFO() -> BasicTypeInfo[float]:
+        """A floating-point number of 32 bits."""
         return BasicTypeInfo(BasicType.FLOAT)
 
     @staticmethod
     def DOUBLE_TYPE_INFO() -> BasicTypeInfo[float]:
+        """A floating-point number of 64 bits."""
         return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
     def CHAR_TYPE_INFO() -> BasicTypeInfo[str]:
+        """One character."""
         return BasicTypeInfo(BasicType.CHAR)
 
     @staticmethod
     def BIG_INT_TYPE_INFO() -> BasicTypeInfo[int]:
+        """A whole number of any size."""
         return BasicTypeInfo(BasicType.BIG_INT)
 
     @staticmethod
     def BIG_DEC_TYPE_INFO() -> BasicTypeInfo[Decimal]:
+        """A `decimal.Decimal`."""
         return BasicTypeInfo(BasicType.BIG_DEC)
 
     @staticmethod
     def INSTANT_TYPE_INFO() -> InstantTypeInfo:
+        """A moment, as `Instant`."""
         return InstantTypeInfo(BasicType.INSTANT)
 
 
@@ -169,14 +182,17 @@ class SqlTimeTypeInfo(TypeInformation):
 
     @staticmethod
     def DATE() -> DateTypeInfo:
+        """A `datetime.date`."""
         return DateTypeInfo()
 
     @staticmethod
     def TIME() -> TimeTypeInfo:
+        """A `datetime.time`."""
         return TimeTypeInfo()
 
     @staticmethod
     def TIMESTAMP() -> TimestampTypeInfo:
+        """A `datetime.datetime`."""
         return TimestampTypeInfo()
 
 
@@ -303,6 +319,7 @@ class TupleTypeInfo(TypeInformation[tuple[Any, ...]]):
         self.params = tuple(field_types)
 
     def get_field_types(self) -> list[TypeInformation]:
+        """The types of the fields, in order."""
         return list(self.params)
 
     def __repr__(self) -> str:
@@ -326,6 +343,7 @@ class RowTypeInfo(TypeInformation[Row]):
         self.field_names = tuple(field_names or (f"f{i}" for i in range(len(field_types))))
 
     def get_field_names(self) -> list[str]:
+        """The names of the fields, in order."""
         return list(self.field_names)
 
     def get_field_index(self, field_name: str) -> int:
@@ -333,6 +351,7 @@ class RowTypeInfo(TypeInformation[Row]):
         return self.field_names.index(field_name) if self._named else -1
 
     def get_field_types(self) -> list[TypeInformation]:
+        """The types of the fields, in order."""
         return list(self.params)
 
     def __repr__(self) -> str:
@@ -346,96 +365,120 @@ class Types:
 
     @staticmethod
     def STRING() -> TypeInformation[str]:
+        """Text."""
         return BasicTypeInfo(BasicType.STRING)
 
     @staticmethod
     def BYTE() -> TypeInformation[int]:
+        """A whole number of 8 bits."""
         return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
     def BOOLEAN() -> TypeInformation[bool]:
+        """True or False."""
         return BasicTypeInfo(BasicType.BOOLEAN)
 
     @staticmethod
     def SHORT() -> TypeInformation[int]:
+        """A whole number of 16 bits."""
         return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
     def INT() -> TypeInformation[int]:
+        """A whole number of 32 bits."""
         return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
     def LONG() -> TypeInformation[int]:
+        """A whole number of 64 bits."""
         return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod
     def FLOAT() -> TypeInformation[float]:
+        """A floating-point number of 32 bits."""
         return BasicTypeInfo(BasicType.FLOAT)
 
     @staticmethod
     def DOUBLE() -> TypeInformation[float]:
+        """A floating-point number of 64 bits, Python's `float`."""
         return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
     def CHAR() -> TypeInformation[str]:
+        """One character."""
         return BasicTypeInfo(BasicType.CHAR)
 
     @staticmethod
     def BIG_INT() -> TypeInformation[int]:
+        """A whole number of any size."""
         return BasicTypeInfo(BasicType.BIG_INT)
 
     @staticmethod
     def BIG_DEC() -> TypeInformation[Decimal]:
+        """A `decimal.Decimal`."""
         return BasicTypeInfo(BasicType.BIG_DEC)
 
     @staticmethod
     def INSTANT() -> TypeInformation[Instant]:
+        """A moment, as `Instant`."""
         return InstantTypeInfo(BasicType.INSTANT)
 
     @staticmethod
     def SQL_DATE() -> TypeInformation[date]:
+        """A `datetime.date`."""
         return DateTypeInfo()
 
     @staticmethod
     def SQL_TIME() -> TypeInformation[time]:
+        """A `datetime.time`."""
         return TimeTypeInfo()
 
     @staticmethod
     def SQL_TIMESTAMP() -> TypeInformation[datetime]:
+        """A `datetime.datetime`."""
         return TimestampTypeInfo()
 
     @staticmethod
     def PICKLED_BYTE_ARRAY() -> TypeInformation[Any]:
+        """Any Python object, pickled."""
         return PickledBytesTypeInfo()
 
     @staticmethod
     def ROW(field_types: Sequence[TypeInformation]) -> RowTypeInfo:
+        """A row of fields by position."""
         return RowTypeInfo(field_types)
 
     @staticmethod
     def ROW_NAMED(field_names: Sequence[str], field_types: Sequence[TypeInformation]) -> RowTypeInfo:
+        """A row of named fields."""
         return RowTypeInfo(field_types, field_names)
 
     @staticmethod
     def TUPLE(field_types: Sequence[TypeInformation]) -> TupleTypeInfo:
+        """A tuple with a type for each place."""
         return TupleTypeInfo(field_types)
 
     @staticmethod
     def PRIMITIVE_ARRAY(element_type: TypeInformation[T]) -> TypeInformation[list[T]]:
+        """A list of numbers or booleans of one type; of BYTE, bytes."""
         return PrimitiveArrayTypeInfo(element_type)
 
     @staticmethod
     def BASIC_ARRAY(element_type: TypeInformation[T]) -> TypeInformation[list[T]]:
+        """A list of values of one basic type."""
         return BasicArrayTypeInfo(element_type)
 
     @staticmethod
     def OBJECT_ARRAY(element_type: TypeInformation[T]) -> TypeInformation[list[T]]:
+        """A list of values of one type, of any kind."""
         return ObjectArrayTypeInfo(element_type)
 
     @staticmethod
     def MAP(key_type_info: TypeInformation[K], value_type_info: TypeInformation[V]) -> TypeInformation[dict[K, V]]:
+        """A dict with keys of one type and values of one type."""
         return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
     def LIST(element_type_info: TypeInformation[T]) -> TypeInformation[list[T]]:
+        """A list of values of one type."""
         return ListTypeInfo(element_type_info)

@@ -1,4 +1,4 @@
-"""The assigners that come with the library (W1)."""
+"""The assigners that come with the library."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class _OfTime(WindowAssigner[IN, TimeWindow]):
 
 
 class TimeWindows(_OfTime[object]):
-    """Aligned windows of a size, one beginning every `slide` (W2, W4): tumbling if the two are equal."""
+    """Aligned windows of a size, one beginning every `slide`: tumbling if the two are equal."""
 
     def __init__(self, size: int, slide: int, offset: int) -> None:
         if size <= 0 or slide <= 0:
@@ -134,7 +134,7 @@ class TumblingProcessingTimeWindows(_Tumbling):
 
 
 class SlidingEventTimeWindows(_Sliding):
-    """Overlapping windows, by event time; a record belongs to every one that covers it (W4).
+    """Overlapping windows, by event time; a record belongs to every one that covers it.
 
     >>> from penstock.common import Time
     >>> SlidingEventTimeWindows.of(Time.seconds(10), Time.seconds(5)).assign_windows("r", 12_000, None)
@@ -152,11 +152,12 @@ class SessionWindowTimeGapExtractor(Subscriptable, ABC, Generic[IN]):
     """Says after what pause a record's session ends."""
 
     @abstractmethod
-    def extract(self, element: IN) -> int: ...
+    def extract(self, element: IN) -> int:
+        """The gap after this record, in milliseconds; must be positive."""
 
 
 class SessionWindows(_OfTime[IN], MergingWindowAssigner[IN, TimeWindow]):
-    """A window from each record to a gap after it; windows that overlap or touch merge (W4)."""
+    """A window from each record to a gap after it; windows that overlap or touch merge."""
 
     def gap_of(self, element: IN) -> int:
         """After what pause the record's session ends, in milliseconds."""
@@ -233,6 +234,7 @@ class EventTimeSessionWindows(_Fixed):
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor[IN] | Callable[[IN], int],
     ) -> DynamicEventTimeSessionWindows[IN]:
+        """Sessions whose gap each record says itself."""
         return DynamicEventTimeSessionWindows(extractor)
 
 
@@ -245,6 +247,7 @@ class ProcessingTimeSessionWindows(_Fixed):
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor[IN] | Callable[[IN], int],
     ) -> DynamicProcessingTimeSessionWindows[IN]:
+        """Sessions whose gap each record says itself."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
 
@@ -256,6 +259,7 @@ class GlobalWindows(WindowAssigner[object, GlobalWindow]):
 
     @staticmethod
     def create() -> GlobalWindows:
+        """One window for all records of a key. It fires only by a trigger that you give."""
         return GlobalWindows()
 
     def get_default_trigger(self, env: object) -> Trigger[object, Window]:
@@ -298,6 +302,7 @@ class CountTumblingWindowAssigner(_Counting):
 
     @staticmethod
     def of(window_size: int) -> CountTumblingWindowAssigner:
+        """Windows of `window_size` records each."""
         return CountTumblingWindowAssigner(window_size)
 
     def assign_windows(self, element: object, timestamp: int, context: _Context) -> Collection[CountWindow]:
@@ -319,6 +324,7 @@ class CountSlidingWindowAssigner(_Counting):
 
     @staticmethod
     def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
+        """Windows of `window_size` records, one begun every `window_slide` records."""
         return CountSlidingWindowAssigner(window_size, window_slide)
 
     def assign_windows(self, element: object, timestamp: int, context: _Context) -> Collection[CountWindow]:

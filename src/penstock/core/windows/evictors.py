@@ -1,4 +1,4 @@
-"""Evictors: which records a window function is not shown (W6)."""
+"""Evictors: which records a window function is not shown."""
 
 from __future__ import annotations
 
@@ -32,20 +32,28 @@ class Evictor(Subscriptable, ABC, Generic[IN, W]):
         """The clocks."""
 
         @abstractmethod
-        def get_current_processing_time(self) -> int: ...
+        def get_current_processing_time(self) -> int:
+            """The processing time of the batch, in milliseconds."""
+
         @abstractmethod
-        def get_current_watermark(self) -> int: ...
+        def get_current_watermark(self) -> int:
+            """The event time that this subtask has reached, in milliseconds."""
+
         @abstractmethod
-        def get_metric_group(self) -> MetricGroup: ...
+        def get_metric_group(self) -> MetricGroup:
+            """Where the evictor registers metrics."""
 
     @abstractmethod
     def evict_before(
         self, elements: list[TimestampedValue[IN]], size: int, window: W, ctx: Evictor.EvictorContext
-    ) -> None: ...
+    ) -> None:
+        """Called before the window's function; removes from `elements` what the function is not to see."""
+
     @abstractmethod
     def evict_after(
         self, elements: list[TimestampedValue[IN]], size: int, window: W, ctx: Evictor.EvictorContext
-    ) -> None: ...
+    ) -> None:
+        """Called after the window's function; removes from `elements` what the window is not to keep."""
 
 
 class _OnceEvictor(Evictor[IN, object]):
@@ -87,6 +95,7 @@ class CountEvictor(_OnceEvictor[object]):
 
     @staticmethod
     def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:
+        """Keep the last `max_count` records."""
         return CountEvictor(max_count, do_evict_after)
 
     def _evict(self, elements: list[TimestampedValue[object]]) -> None:
@@ -102,6 +111,7 @@ class TimeEvictor(_OnceEvictor[object]):
 
     @staticmethod
     def of(window_size: Span, do_evict_after: bool = False) -> TimeEvictor:
+        """Keep the records that are at most `window_size` older than the newest."""
         return TimeEvictor(span_ms(window_size, "TimeEvictor: the span"), do_evict_after)
 
     def _evict(self, elements: list[TimestampedValue[object]]) -> None:
@@ -122,6 +132,7 @@ class DeltaEvictor(_OnceEvictor[IN]):
 
     @staticmethod
     def of(threshold: float, delta_function: Callable[[T, T], float], do_evict_after: bool = False) -> DeltaEvictor[T]:
+        """Keep the records whose distance from the newest, by `delta_function`, is below `threshold`."""
         return DeltaEvictor(threshold, delta_function, do_evict_after)
 
     def _evict(self, elements: list[TimestampedValue[IN]]) -> None:

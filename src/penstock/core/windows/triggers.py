@@ -1,4 +1,4 @@
-"""Triggers: when a window gives its result, and when it forgets what it holds (W6)."""
+"""Triggers: when a window gives its result, and when it forgets what it holds."""
 
 from __future__ import annotations
 
@@ -52,9 +52,11 @@ class TriggerResult(Enum):
     PURGE = (False, True)
 
     def is_fire(self) -> bool:
+        """Whether the window's function is called."""
         return self.value[0]
 
     def is_purge(self) -> bool:
+        """Whether the window forgets its records."""
         return self.value[1]
 
 
@@ -65,19 +67,33 @@ class Trigger(Subscriptable, ABC, Generic[IN, W]):
         """Clocks, timers and state of the current key and window."""
 
         @abstractmethod
-        def get_current_processing_time(self) -> int: ...
+        def get_current_processing_time(self) -> int:
+            """The processing time of the batch, in milliseconds."""
+
         @abstractmethod
-        def get_metric_group(self) -> MetricGroup: ...
+        def get_metric_group(self) -> MetricGroup:
+            """Where the trigger registers metrics."""
+
         @abstractmethod
-        def get_current_watermark(self) -> int: ...
+        def get_current_watermark(self) -> int:
+            """The event time that this subtask has reached, in milliseconds."""
+
         @abstractmethod
-        def register_processing_time_timer(self, time: int) -> None: ...
+        def register_processing_time_timer(self, time: int) -> None:
+            """Have `on_processing_time` called for this key and window once processing time has reached `time`."""
+
         @abstractmethod
-        def register_event_time_timer(self, time: int) -> None: ...
+        def register_event_time_timer(self, time: int) -> None:
+            """Have `on_event_time` called for this key and window once the watermark has reached `time`."""
+
         @abstractmethod
-        def delete_processing_time_timer(self, time: int) -> None: ...
+        def delete_processing_time_timer(self, time: int) -> None:
+            """Remove a timer of this key and window; nothing happens if there is none."""
+
         @abstractmethod
-        def delete_event_time_timer(self, time: int) -> None: ...
+        def delete_event_time_timer(self, time: int) -> None:
+            """Remove a timer of this key and window; nothing happens if there is none."""
+
         @overload
         def get_partitioned_state(self, state_descriptor: ValueStateDescriptor[T]) -> ValueState[T]: ...
         @overload
@@ -91,27 +107,36 @@ class Trigger(Subscriptable, ABC, Generic[IN, W]):
             self, state_descriptor: AggregatingStateDescriptor[T, V, R]
         ) -> AggregatingState[T, R]: ...
         @abstractmethod
-        def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State: ...
+        def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
+            """State of this trigger for this key and window."""
 
     class OnMergeContext(TriggerContext):
         """Also merges the state of the windows that grew together."""
 
         @abstractmethod
-        def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None: ...
+        def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
+            """Merge the state of the windows that are being merged into the state of their result."""
 
     @abstractmethod
-    def on_element(self, element: IN, timestamp: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult: ...
+    def on_element(self, element: IN, timestamp: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Called for each record after it has entered the window."""
+
     @abstractmethod
-    def on_processing_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult: ...
+    def on_processing_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Called when a timer of processing time fires that this trigger has registered."""
+
     @abstractmethod
-    def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult: ...
+    def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Called when a timer of event time fires that this trigger has registered."""
 
     def can_merge(self) -> bool:
         """Whether `on_merge` is there, so that the trigger may be used with session windows."""
         return False
 
     @abstractmethod
-    def on_merge(self, window: W, ctx: Trigger.OnMergeContext) -> None: ...
+    def on_merge(self, window: W, ctx: Trigger.OnMergeContext) -> None:
+        """Called when several windows have become `window`; merges the trigger's state and registers timers anew."""
+
     @abstractmethod
     def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:
         """Forget state and timers of a window that ends."""
@@ -142,9 +167,13 @@ class EventTimeTrigger(_Quiet[object]):
 
     @staticmethod
     def create() -> EventTimeTrigger:
+        """The default trigger of windows of event time."""
         return EventTimeTrigger()
 
     def on_element(self, element: object, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
+        """Fire at once if the watermark has passed the window's end, as for a late record within the allowed lateness;
+        else wait for it.
+        """
         if window.max_timestamp() <= ctx.get_current_watermark():
             return TriggerResult.FIRE
         ctx.register_event_time_timer(window.max_timestamp())
@@ -169,6 +198,7 @@ class ProcessingTimeTrigger(_Quiet[object]):
 
     @staticmethod
     def create() -> ProcessingTimeTrigger:
+        """The default trigger of windows of processing time."""
         return ProcessingTimeTrigger()
 
     def on_element(self, element: object, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -311,6 +341,7 @@ class CountTrigger(_Quiet[object]):
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
+        """Fire whenever `window_size` records have come since the last time."""
         return CountTrigger(window_size)
 
     def on_element(self, element: object, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -345,6 +376,7 @@ class CountOrTimeoutTrigger(_Quiet[object]):
 
     @staticmethod
     def of(count: int, timeout: Span) -> CountOrTimeoutTrigger:
+        """Fire when `count` records have come, or `timeout` after the first of them, whichever is first."""
         return CountOrTimeoutTrigger(count, span_ms(timeout, "CountOrTimeoutTrigger: the time-out"))
 
     def on_element(self, element: object, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -393,6 +425,7 @@ class PurgingTrigger(Trigger[IN, W]):
 
     @staticmethod
     def of(nested_trigger: Trigger[T, Win]) -> PurgingTrigger[T, Win]:
+        """As the trigger inside, but the window forgets its records whenever it fires."""
         return PurgingTrigger(nested_trigger)
 
     def on_element(self, element: IN, timestamp: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -429,6 +462,7 @@ class DeltaTrigger(_Quiet[IN]):
 
     @staticmethod
     def of(threshold: float, delta_function: Callable[[T, T], float]) -> DeltaTrigger[T]:
+        """Fire when a record's distance from the one of the last firing, by `delta_function`, exceeds `threshold`."""
         return DeltaTrigger(threshold, delta_function)
 
     def on_element(self, element: IN, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:

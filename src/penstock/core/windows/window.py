@@ -1,4 +1,4 @@
-"""Windows and how records are assigned to them (W1–W4)."""
+"""Windows and how records are assigned to them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Window(ABC):
 
 
 class TimeWindow(Window):
-    """From `start`, included, to `end`, excluded (W2).
+    """From `start`, included, to `end`, excluded.
 
     >>> TimeWindow(0, 10).max_timestamp(), TimeWindow(0, 10).cover(TimeWindow(10, 15))
     (9, TimeWindow(start=0, end=15))
@@ -39,6 +39,7 @@ class TimeWindow(Window):
         self.start, self.end = start, end
 
     def max_timestamp(self) -> int:
+        """The last millisecond that belongs to the window: its end - 1."""
         return self.end - 1
 
     def intersects(self, other: TimeWindow) -> bool:
@@ -100,6 +101,7 @@ class CountWindow(Window):
         self.id = id
 
     def max_timestamp(self) -> int:
+        """The end of time: a count window does not end by a clock."""
         return MAX_TIMESTAMP
 
     def __eq__(self, other: object) -> bool:
@@ -122,9 +124,11 @@ class GlobalWindow(Window):
 
     @staticmethod
     def get() -> GlobalWindow:
+        """The one global window."""
         return GlobalWindow()
 
     def max_timestamp(self) -> int:
+        """The end of time: the window never ends by a clock."""
         return MAX_TIMESTAMP
 
     def __eq__(self, other: object) -> bool:
@@ -159,18 +163,26 @@ class WindowAssigner(Subscriptable, ABC, Generic[IN, W_co]):
         """Given to an assigner with each record."""
 
         @abstractmethod
-        def get_current_processing_time(self) -> int: ...
+        def get_current_processing_time(self) -> int:
+            """The processing time of the batch, in milliseconds."""
+
         @abstractmethod
-        def get_runtime_context(self) -> RuntimeContext: ...
+        def get_runtime_context(self) -> RuntimeContext:
+            """Where the assigner runs."""
 
     @abstractmethod
     def assign_windows(
         self, element: IN, timestamp: int, context: WindowAssigner.WindowAssignerContext
-    ) -> Collection[W_co]: ...
+    ) -> Collection[W_co]:
+        """Called for each record; returns the windows it belongs to, which may be none."""
+
     @abstractmethod
-    def get_default_trigger(self, env: object) -> Trigger[Any, Any]: ...
+    def get_default_trigger(self, env: object) -> Trigger[Any, Any]:
+        """The trigger of windows for which the program gives none."""
+
     @abstractmethod
-    def is_event_time(self) -> bool: ...
+    def is_event_time(self) -> bool:
+        """Whether windows end by event time. Late records exist only then."""
 
     def get_window_serializer(self) -> None:
         """Windows are pickled; nothing to give."""
@@ -184,10 +196,12 @@ class MergingWindowAssigner(WindowAssigner[IN, W_co]):
         """Told which windows become which."""
 
         @abstractmethod
-        def merge(self, to_be_merged: Iterable[W], merge_result: W) -> None: ...
+        def merge(self, to_be_merged: Iterable[W], merge_result: W) -> None:
+            """Called by `merge_windows` for each set of windows that become one."""
 
     @abstractmethod
-    def merge_windows(self, windows: Iterable[Any], callback: MergingWindowAssigner.MergeCallback[Any]) -> None: ...
+    def merge_windows(self, windows: Iterable[Any], callback: MergingWindowAssigner.MergeCallback[Any]) -> None:
+        """Called with all windows of a key when one is added; reports the sets that become one to `callback`."""
 
 
 def span_ms(given: Span, what: str, positive: bool = True) -> int:

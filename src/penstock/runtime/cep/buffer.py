@@ -1,4 +1,4 @@
-"""The events of partial matches, kept once however many share them (C3).
+"""The events of partial matches, kept once however many share them.
 
 A partial match is a path of nodes from its last event back to its first. Paths that begin alike share their nodes, as
 in a tree: a node has one parent, so the way back needs no versions to tell paths apart. A node counts its references

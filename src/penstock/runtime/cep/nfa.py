@@ -1,4 +1,4 @@
-"""The automaton at work on the events of one key (C3): partial matches, finished ones that wait, and their events.
+"""The automaton at work on the events of one key: partial matches, finished ones that wait, and their events.
 
 Within a key events come in order. Each is first judged for every partial match, which changes nothing, and then
 applied: a condition that raises leaves everything as it was.

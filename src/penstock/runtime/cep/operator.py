@@ -1,4 +1,4 @@
-"""The pattern operator: puts events in order, matches them key by key, keeps everything in keyed state (C2, C3)."""
+"""The pattern operator: puts events in order, matches them key by key, keeps everything in keyed state."""
 
 from __future__ import annotations
 

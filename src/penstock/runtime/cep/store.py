@@ -15,7 +15,7 @@ _GONE: Any = object()
 
 class StateEvents:
     """Keeps events by their number. `get` returns an event as it was when it came, whatever a function did to it
-    (S7)."""
+    ."""
 
     def __init__(self, state: PagedMapState[int, Record]) -> None:
         self._state = state

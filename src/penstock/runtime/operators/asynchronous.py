@@ -1,4 +1,4 @@
-"""The operator of asynchronous calls: many run at a time, none when a batch ends (O5)."""
+"""The operator of asynchronous calls: many run at a time, none when a batch ends."""
 
 from __future__ import annotations
 

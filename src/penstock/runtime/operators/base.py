@@ -28,7 +28,7 @@ class Output(Protocol):
         """Take a watermark; all records emitted before it are in front of it."""
 
     def status(self, idle: bool) -> None:
-        """Take idleness: from here on the stream is idle, or active again (T6)."""
+        """Take idleness: from here on the stream is idle, or active again."""
 
 
 class Discard:
@@ -45,7 +45,7 @@ class Discard:
 
 
 class Fan:
-    """Several consumers of one output; each gets records that it alone may change (S7)."""
+    """Several consumers of one output; each gets records that it alone may change."""
 
     def __init__(self, outputs: Sequence[Output], copies: bool) -> None:
         self._outputs = tuple(outputs)
@@ -115,7 +115,7 @@ class Operator:
         return self.process
 
     def watermark(self, timestamp: int) -> None:
-        """Called when event time moves: fire timers that are due, then pass the watermark on (T5)."""
+        """Called when event time moves: fire timers that are due, then pass the watermark on."""
         self.current_watermark = timestamp
         self.forward_watermark(timestamp)
 
@@ -131,7 +131,7 @@ class Operator:
             side.watermark(timestamp)
 
     def status(self, idle: bool) -> None:
-        """Called when the input becomes idle or active again: pass it on (T6)."""
+        """Called when the input becomes idle or active again: pass it on."""
         self.forward_status(idle)
 
     def forward_status(self, idle: bool) -> None:

@@ -1,4 +1,4 @@
-"""Operators of streams connected with a broadcast stream, whose maps are the same in every subtask (S3, O3)."""
+"""Operators of streams connected with a broadcast stream, whose maps are the same in every subtask."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["BroadcastOperator", "KeyedBroadcastOperator"]
 
 
 class _LiveBroadcastState(BroadcastState[Any, Any]):
-    """One broadcast map of the operator; values are detached when put (S7)."""
+    """One broadcast map of the operator; values are detached when put."""
 
     def __init__(self, table: Entries, touch: Callable[[], None] | None, where: str) -> None:
         self._table, self._touch, self._where = table, touch, where

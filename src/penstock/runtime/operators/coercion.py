@@ -1,4 +1,4 @@
-"""Type coercion: gives records their declared form where they leave an operator (P7)."""
+"""Type coercion: gives records their declared form where they leave an operator."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ _GUARDED: dict[type[OperatorSpec], _Make] = {
     WindowSpec: guarded_window_operator,
     IntervalJoinSpec: GuardedIntervalJoin,
 }
-"""Operators that go on without records on which their function raises (F9), where a guarded function is not enough."""
+"""Operators that go on without records on which their function raises, where a guarded function is not enough."""
 
 
 def build_operator(desc: ChainedOperator, task: TaskContext) -> Operator:

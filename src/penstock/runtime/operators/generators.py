@@ -76,7 +76,7 @@ class _Silent:
 
 
 class _Bounded(_Silent):
-    """Emits the largest timestamp − delay − 1 (T3)."""
+    """Emits the largest timestamp − delay − 1."""
 
     def __init__(self, delay_ms: int) -> None:
         self._delay_ms = delay_ms
@@ -131,7 +131,7 @@ class _Output(WatermarkOutput):
 
 
 class _Custom:
-    """The user's own generator (T7)."""
+    """The user's own generator."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Guarded operators of single records and process functions: they go on without records that fail (F9)."""
+"""Guarded operators of single records and process functions: they go on without records that fail."""
 
 from __future__ import annotations
 

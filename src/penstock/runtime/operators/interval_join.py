@@ -1,4 +1,4 @@
-"""Interval joins: each record meets the records of the other side that lie within its interval (W8)."""
+"""Interval joins: each record meets the records of the other side that lie within its interval."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class JoinContext(ProcessJoinFunction.Context):
 class IntervalJoinOperator(KeyedOperator):
     """Keeps the records of both sides until the watermark is past all timestamps that they can match.
 
-    A record is late if the watermark is past its timestamp (T10), so one that the watermark has just reached still
+    A record is late if the watermark is past its timestamp, so one that the watermark has just reached still
     meets everything in its interval; a record is kept until the watermark is past the last timestamp that matches it.
     A key has one timer. Outer joins emit records without a match, so their timer is set for when the first of the key's
     records is to go; that of inner joins for when the last record present is to go. Earlier records go then at the
@@ -282,7 +282,7 @@ class IntervalJoinOperator(KeyedOperator):
 
 
 class GuardedIntervalJoin(IntervalJoinOperator):
-    """Goes on without records on which the function raises (F9): nothing comes out of any of their pairs.
+    """Goes on without records on which the function raises: nothing comes out of any of their pairs.
 
     If the function raises on a record that waited and had no match, a `FailedTimer` of the moment at which the wait was
     over is put aside.

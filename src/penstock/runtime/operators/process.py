@@ -279,7 +279,7 @@ class KeyedOperator(Emitter):
         self.forward_watermark(timestamp)
 
     def _end_processing_time(self) -> None:
-        """Pending processing-time timers are dropped at the end of input; in BATCH mode they fire (T4)."""
+        """Pending processing-time timers are dropped at the end of input; in BATCH mode they fire."""
         pending = self._backend.due(PROCESSING, MAX_TIMESTAMP)
         if self.task.settings.batch_mode:
             self._fire(TimeDomain.PROCESSING_TIME, pending)

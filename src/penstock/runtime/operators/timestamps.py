@@ -1,4 +1,4 @@
-"""Assigns timestamps and emits watermarks at record counts, never by the wall clock (T1, T3, T6, T7, T9)."""
+"""Assigns timestamps and emits watermarks at record counts, never by the wall clock."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ class TimestampsOperator(Operator):
             self._take(channel, (MAX_WATERMARK,))
 
     def watermark(self, timestamp: int) -> None:
-        """Drop watermarks that come in, since this operator makes its own (T8); only the end of the input passes."""
+        """Drop watermarks that come in, since this operator makes its own; only the end of the input passes."""
         if timestamp != MAX_WATERMARK:
             return
         if self._valve.closed_without_input():

@@ -61,7 +61,7 @@ class KeyedBackend(PageCache):
     # -- timers -------------------------------------------------------------------------------
 
     def register(self, domain: int, timestamp: int, namespace: Namespace = None) -> None:
-        """Set a timer of the current key; setting it twice makes one timer (S4)."""
+        """Set a timer of the current key; setting it twice makes one timer."""
         timer = (timestamp, self.key, namespace)
         page = self.page
         if timer not in page.timers[domain]:

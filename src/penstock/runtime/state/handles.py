@@ -1,4 +1,4 @@
-"""Live state handles over the backend's tables. Each acts on the current key (S1)."""
+"""Live state handles over the backend's tables. Each acts on the current key."""
 
 from __future__ import annotations
 

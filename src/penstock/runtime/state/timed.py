@@ -17,7 +17,7 @@ from penstock.runtime.state.space import StateSpace
 __all__ = ["Buffer", "Entry", "Runs", "add", "forget", "latest", "meet"]
 
 Entry = tuple[int, bool, Any]
-"""Timestamp, whether it must be told that nothing matched it, and the encoded record (S7)."""
+"""Timestamp, whether it must be told that nothing matched it, and the encoded record."""
 
 Buffer = list[Any]
 

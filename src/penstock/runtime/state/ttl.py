@@ -1,4 +1,4 @@
-"""State that expires (S2): handles around the plain ones, which hold `(stamp, value)` in place of values.
+"""State that expires: handles around the plain ones, which hold `(stamp, value)` in place of values.
 
 A stamp is the processing time of the last write (or read). An expired entry leaves the store when it
 is met, and otherwise by a *sweep*: a page knows when its oldest entry is to be swept (a quarter of the

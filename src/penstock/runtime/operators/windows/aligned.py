@@ -45,7 +45,7 @@ def is_plain(spec: WindowSpec) -> bool:
 
 
 class Live:
-    """An accumulator that may be mutable, while a chunk is being processed; encoded when the chunk is done (S7)."""
+    """An accumulator that may be mutable, while a chunk is being processed; encoded when the chunk is done."""
 
     __slots__ = ("accumulator",)
 

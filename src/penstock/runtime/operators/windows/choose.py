@@ -32,7 +32,7 @@ def window_operator(desc: ChainedOperator, task: TaskContext) -> WindowOperator:
 
 
 def guarded_window_operator(desc: ChainedOperator, task: TaskContext) -> WindowOperator:
-    """The guarded form of the same operator, with the same state: it goes on without records that fail (F9)."""
+    """The guarded form of the same operator, with the same state: it goes on without records that fail."""
     assert isinstance(desc.spec, WindowSpec)
     kind: Any = window_class(desc.spec)
     made: WindowOperator = guarded(kind)(guarded_functions(desc), task)

@@ -1,4 +1,4 @@
-"""The contents of windows: one accumulator each, or their records (W5)."""
+"""The contents of windows: one accumulator each, or their records."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class RecordContents:
         self._left = []
 
     def merge(self, target: object, sources: Iterable[Record]) -> None:
-        """Records move in pieces, so that none of the windows need fit into memory (S6)."""
+        """Records move in pieces, so that none of the windows need fit into memory."""
         for namespace in sources:
             self._space.key = namespace
             records = self._state.get()

@@ -1,4 +1,4 @@
-"""Guarded windows: records that a function raises on, and windows whose result cannot be made, are put aside (F9).
+"""Guarded windows: records that a function raises on, and windows whose result cannot be made, are put aside.
 
 A record that cannot be added leaves the accumulator as it is (its time counts for sessions, itself for count windows);
 one that would be the first of its window makes no window. It is counted once, however many windows it belongs to.

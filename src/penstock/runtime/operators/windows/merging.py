@@ -1,4 +1,4 @@
-"""The windows of a key, and the namespace in which each keeps its state (W4).
+"""The windows of a key, and the namespace in which each keeps its state.
 
 Windows that merge keep the state of one of them; aligned windows never merge and need no set.
 """

@@ -1,4 +1,4 @@
-"""The window operator: assigner, trigger, evictor, function, lateness; one for all of them (W1–W7)."""
+"""The window operator: assigner, trigger, evictor, function, lateness; one for all of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from penstock.runtime.values import Keys, Namespace, Record, Records, Timestamps
 __all__ = ["COUNTERS", "WindowOperator"]
 
 COUNTERS = {"fired": "numWindowsFired", "late": "numLateRecords", "dropped": "numLateRecordsDropped"}
-"""What the operator counts, and under which name it is found in the metrics (W7)."""
+"""What the operator counts, and under which name it is found in the metrics."""
 
 
 class WindowOperator(KeyedOperator):

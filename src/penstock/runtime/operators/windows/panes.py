@@ -82,7 +82,7 @@ class PaneWindowOperator(AlignedWindowOperator):
         self._backend.register(EVENT, start + self._size - 1, (start, start + self._size))
 
     def _fire_late(self, starts: range, clock: int, inner: Entries) -> None:
-        """A late record fires at once every window that has ended but is still there (W7)."""
+        """A late record fires at once every window that has ended but is still there."""
         for start in starts:
             end = start + self._size - 1
             if end <= clock < end + self._lateness_ms:

@@ -1,4 +1,4 @@
-"""Sessions with an incremental function and their own trigger, without a merging set and with few timers (W4).
+"""Sessions with an incremental function and their own trigger, without a merging set and with few timers.
 
 Same results as `WindowOperator`. A session keeps the timer of its first end; when that is due and the session has grown
 in the meantime, the timer is set anew. So a record that prolongs a session touches no timer.

@@ -41,7 +41,7 @@ class KeyedBackend(PageCache):
         self._adopted: dict[str, tuple[str, Callable[[Any], Any]]] = {}
         self.sweeper: Sweeper | None = None
         self.probe: Probe | None = None
-        # large collections, without another call on the way
+        # bound methods, so that access to large collections costs no further call
         self.read_blobs, self.write_blob, self.new_blob = self._blobs.read, self._blobs.write, self._blobs.new
         self.bucket, self.drop_blob = self._blobs.bucket, self._blobs.drop
 

@@ -37,7 +37,7 @@ def _belongs(key: object, group: int, max_parallelism: int) -> bool:
     try:
         return stable_hash(key) % max_parallelism == group
     except KeyTypeError:
-        return True  # the route of such a key is not made from its hash
+        return True  # keys of this type are not routed by their hash
 
 
 def probe_of(keys: Iterable[Any], group: int) -> Probe | None:

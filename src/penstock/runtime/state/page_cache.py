@@ -357,7 +357,7 @@ class PageCache:
         if self._pages.pop(page.ident, None) is not None:
             page.live = False
             self._ensured = (), []
-            page.tables, page.slots = {}, []  # a heap may still hold on to the page
+            page.tables, page.slots = {}, []  # a timer queue may still refer to the page
             self._died = True
             self._weight -= page.weight
 

@@ -94,7 +94,7 @@ class SourceTask:
         source = self._source
         for notice in self._vertex.source.notices(end) if end is not None else ():
             if notice.counted_as is not None:
-                self._chain.context.report(source).group.counter(notice.counted_as).inc()
+                self._chain.context.metrics_of(source).group.counter(notice.counted_as).inc()
             yield self._to_driver(NOTICE, (source.name, source.uid, notice.text))
 
     def _to_driver(self, kind: int, content: object) -> ChunkRow:

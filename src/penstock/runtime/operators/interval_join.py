@@ -87,7 +87,7 @@ class IntervalJoinOperator(KeyedOperator):
         # not checkpointed
         self._context = JoinContext(self)
         self._result: Any = None
-        group = task.report(desc).group
+        group = task.metrics_of(desc).group
         self._late, self._dropped = group.counter("numLateRecords"), group.counter("numLateRecordsDropped")
         # checkpointed
         self._slot = self._backend.use(WAITING)

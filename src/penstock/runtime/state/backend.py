@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from heapq import heappop
 from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.state.kinds import Probe, StateKinds, probe_of
+from penstock.runtime.state.kind_check import Probe, StateKindCheck, probe_of
 from penstock.runtime.state.page import NO_TIMER, Earliest, Page, Timer
 from penstock.runtime.state.page_cache import PageCache
 from penstock.runtime.state.store import StateStore
@@ -34,7 +34,7 @@ class KeyedBackend(PageCache):
         page_bytes: int,
         budget_bytes: int,
         group_timers: dict[int, Earliest] | None = None,
-        kinds: StateKinds | None = None,
+        kinds: StateKindCheck | None = None,
     ) -> None:
         super().__init__(store, names, max_parallelism, page_bytes, budget_bytes, group_timers, kinds)
         self._heaps, self._far, self._order = self._timers.near, self._timers.far, self._timers.order

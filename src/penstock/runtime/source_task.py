@@ -61,6 +61,7 @@ class SourceTask:
         self._coercion = source_coercion(self._source)
         self._rows: list[ChunkRow] = []
         context = split_context(plan, vertex, split, clock, self._rows.append)
+        context.batch = info
         operators = [_head(self._source, context), *(build_operator(op, context) for op in vertex.operators[1:])]
         self._chain = OperatorChain(plan, vertex, split, context, operators)
         self._records = self._bytes = 0

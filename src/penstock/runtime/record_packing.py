@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from penstock.core.row import Row, RowKind, rows_of
-from penstock.pickled import resolve, stable, stable_name
+from penstock.pickled import resolve, stable
 from penstock.runtime.shapes import tuple_maker
 
 __all__ = ["packed"]
@@ -36,11 +36,11 @@ def packed(values: list[Any]) -> Any:
     """The object to pickle in place of a list of records; often the list itself."""
     if not values:
         return values
-    cls: type = type(values[0])
+    cls: Any = type(values[0])
     if cls is Row:
         return _packed_rows(values)
     if _is_plain_named_tuple(cls) and set(map(type, values)) == {cls}:
-        return _Packed(_tuples_by_name, stable_name(cls) or cls, cls._fields, list(map(tuple, values)))  # type: ignore[attr-defined]
+        return _Packed(_tuples_by_name, cls, cls._fields, list(map(tuple, values)))
     return values
 
 

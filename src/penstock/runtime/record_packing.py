@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from penstock.core.row import Row, RowKind, rows_of
-from penstock.pickled import resolve, stable
+from penstock.pickled import resolve, stable, stable_name
 from penstock.runtime.shapes import tuple_maker
 
 __all__ = ["packed"]
@@ -40,7 +40,7 @@ def packed(values: list[Any]) -> Any:
     if cls is Row:
         return _packed_rows(values)
     if _is_plain_named_tuple(cls) and set(map(type, values)) == {cls}:
-        return _Packed(_tuples_by_name, cls, cls._fields, list(map(tuple, values)))
+        return _Packed(_tuples_by_name, stable_name(cls) or cls, cls._fields, list(map(tuple, values)))
     return values
 
 

@@ -129,7 +129,9 @@ def _reducer(cls: type) -> _Reducer:
         return dispatch_table[cls]
     if issubclass(cls, type):
         return _global_name  # the instances are classes: cls is a metaclass
-    names = field_names(cls)
+    names, name = field_names(cls), stable_name(cls)
+    if name is not None:
+        return _own_reducer(name, cls) if names is None else _own_record_reducer(name, names)
     if names is None:
         return _by_itself
     if issubclass(cls, tuple):

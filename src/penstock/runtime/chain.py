@@ -86,7 +86,7 @@ class OperatorChain:
             "out": sum(writer.records for writer in self.writers),
             "busy_ms": self.busy.take_ms(),
             "next_timer_ms": next_timer_ms,
-            "operators": [metrics.drain() for metrics in self.context.reports.values()],
+            "operators": [metrics.drain() for metrics in self.context.metrics.values()],
         }
 
     def close(self) -> None:

@@ -75,7 +75,7 @@ def _loads_record(data: bytes) -> Any:
         record = pickle.loads(data)
         if vars(record).keys() == DICT_FIELDS[type(record)]:
             return record
-    except (AttributeError, TypeError):  # its class keeps fields in another way now, or is gone
+    except (AttributeError, TypeError):  # the class keeps its fields in another way now, or is gone
         pass
     return refitted(data)
 
@@ -119,7 +119,7 @@ def _dumps_now(value: object) -> bytes:
 def _dumps_record(value: object) -> bytes:
     try:
         return pickle.dumps(value, SELF_TOLD)
-    except Exception:  # of a class that is defined inside a function, or that cannot be pickled at all
+    except Exception:  # the class is defined inside a function, or cannot be pickled at all
         return dumps(value)
 
 
@@ -156,9 +156,9 @@ def detach(value: object) -> Any:
     if is_immutable(value):
         return value
     if type(value) is Row and IMMUTABLE.issuperset(map(type, value)):
-        # of lists and dicts a round trip is as fast as a look at all that they hold; of rows it is not
+        # for lists and dicts a round trip is as fast as looking at all their items; for rows a copy is faster
         return copy_row(value)
-    # it is read again here and now, so names of fields need not be written
+    # the bytes are read at once by this very program, so they need no names of fields
     return pickle.loads(_pickled(value, "record", _dumps_now))
 
 

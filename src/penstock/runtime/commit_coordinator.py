@@ -65,7 +65,7 @@ class CommitCoordinator:
         if output is None:
             return
         self.metrics.add(output.metrics, output.batch_ms)
-        # a commit that fails is made good after the restart, from state; results would be lost
+        # results first: a commit that fails is repeated after the restart, from state, but results would be lost
         for collected in output.collected:
             self._hand_over(collected)
         self.note_lost(output.lost)

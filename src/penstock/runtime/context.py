@@ -68,13 +68,13 @@ class TaskContext:
     watermark_channels: tuple[WatermarkChannel, ...] = (None,)
     watermark_channel: WatermarkChannel = None
     timeless: frozenset[str] = frozenset()
-    reports: dict[str, OperatorMetrics] = field(default_factory=dict)
+    metrics: dict[str, OperatorMetrics] = field(default_factory=dict)
 
-    def report(self, operator: ChainedOperator) -> OperatorMetrics:
+    def metrics_of(self, operator: ChainedOperator) -> OperatorMetrics:
         """The metrics of an operator of this subtask; they go to the driver at the end of every batch."""
-        if operator.uid not in self.reports:
-            self.reports[operator.uid] = OperatorMetrics(operator, self.task_name, self.subtask)
-        return self.reports[operator.uid]
+        if operator.uid not in self.metrics:
+            self.metrics[operator.uid] = OperatorMetrics(operator, self.task_name, self.subtask)
+        return self.metrics[operator.uid]
 
 
 def split_context(
@@ -142,15 +142,15 @@ class LiveRuntimeContext(RuntimeContext):
 
     def get_metrics_group(self) -> MetricGroup:
         """The metrics of this operator in this subtask."""
-        return self._task.report(self._operator).group
+        return self._task.metrics_of(self._operator).group
 
     def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
         """Register an accumulator; the driver merges those of the same name."""
-        self._task.report(self._operator).add_accumulator(name, accumulator)
+        self._task.metrics_of(self._operator).add_accumulator(name, accumulator)
 
     def get_accumulator(self, name: str) -> Any:
         """An accumulator that this operator has added."""
-        return self._task.report(self._operator).accumulator(name)
+        return self._task.metrics_of(self._operator).accumulator(name)
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
         """A handle of a value state."""

@@ -21,7 +21,7 @@ def install_requirements(requirements: str, cache: str | None, folder: str, pyth
     """Install the packages of a requirements file into a folder; with a cache, from the cache alone."""
     command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", folder]
     offline = ["--no-index", "--find-links", cache] if cache else []
-    # A source package in the cache is built with the build tools at hand if the cache has none of its own.
+    # If the cache holds a source package but no build tools, it is built with those of this environment.
     ways = [[], ["--no-build-isolation"]] if cache else [[]]
     for way in ways:
         done = subprocess.run(

@@ -6,7 +6,7 @@ import ctypes
 import gc
 from collections.abc import Callable
 
-__all__ = ["give_back", "seldom_collect"]
+__all__ = ["raise_gc_threshold", "trim_memory"]
 
 
 def _find_trim() -> Callable[[int], int] | None:
@@ -21,13 +21,13 @@ def _find_trim() -> Callable[[int], int] | None:
 _TRIM = _find_trim()
 
 
-def give_back() -> None:
+def trim_memory() -> None:
     """Return free memory to the operating system: otherwise a process keeps its peak size after much has been freed."""
     if _TRIM is not None:
         _TRIM(0)
 
 
-def seldom_collect() -> None:
+def raise_gc_threshold() -> None:
     """Raise the threshold of the cycle collector: chunks are thousands of small tuples, and it would take a third of
     the time."""
     gc.set_threshold(50_000, 20, 20)

@@ -58,7 +58,7 @@ class PoisonBoundary:
         if isinstance(error, (ProgramError, ConfigurationError)):
             raise error
         operator = self._operator
-        operator.task.report(operator.desc).group.counter("poisonRecords").inc()
+        operator.task.metrics_of(operator.desc).group.counter("poisonRecords").inc()
         side: _Side | None = operator.sides.get(self._tag) if self._tag is not None else None
         if side is not None:
             text = f"{type(error).__name__}: {error}"

@@ -36,11 +36,11 @@ def packed(values: list[Any]) -> Any:
     """The object to pickle in place of a list of records; often the list itself."""
     if not values:
         return values
-    cls: type = type(values[0])
+    cls: Any = type(values[0])
     if cls is Row:
         return _packed_rows(values)
     if _is_plain_named_tuple(cls) and set(map(type, values)) == {cls}:
-        return _Packed(_tuples_by_name, stable_name(cls) or cls, cls._fields, list(map(tuple, values)))  # type: ignore[attr-defined]
+        return _Packed(_tuples_by_name, stable_name(cls) or cls, cls._fields, list(map(tuple, values)))
     return values
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from penstock.runtime.chunk import ChunkRow
 from penstock.runtime.codec import dumps, loads
-from penstock.runtime.state.kinds import Probe, probe_of
+from penstock.runtime.state.kind_check import Probe, probe_of
 from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import BlobKind, kind_of, parse_key

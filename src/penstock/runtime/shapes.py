@@ -58,7 +58,7 @@ _by_itself: _Reducer = methodcaller("__reduce_ex__", 5)
 def field_names(cls: type) -> tuple[str, ...] | None:
     """The fields by which instances of a class are written; None if pickle does it in its own way."""
     if issubclass(cls, tuple):
-        return tuple(cls._fields) if _is_named_tuple(cls) else None  # type: ignore[attr-defined]
+        return tuple(getattr(cls, "_fields", ())) if _is_named_tuple(cls) else None
     if not dataclasses.is_dataclass(cls) or _says_how(cls) or not all(map(_is_plain, cls.__mro__)):
         return None
     return tuple(field.name for field in dataclasses.fields(cls))
@@ -128,7 +128,7 @@ def _reducer(cls: type) -> _Reducer:
     if cls in dispatch_table:
         return dispatch_table[cls]
     if issubclass(cls, type):
-        return _global_name  # a class whose class is not `type` itself
+        return _global_name  # the instances are classes: cls is a metaclass
     names, name = field_names(cls), stable_name(cls)
     if name is not None:
         return _own_reducer(name, cls) if names is None else _own_record_reducer(name, names)
@@ -318,9 +318,11 @@ def tuple_maker(cls: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], A
     now = tuple(getattr(cls, "_fields", ()))
     owner = next((c for c in cls.__mro__ if "_make" in c.__dict__), cls)
     plain = cls.__new__ is owner.__new__
-    make: Any = partial(tuple.__new__, cls) if plain else lambda values: cls.__new__(cls, *values)
+    make: Callable[[Sequence[Any]], Any] = (
+        partial(tuple.__new__, cls) if plain else lambda values: cls.__new__(cls, *values)
+    )
     if now == names:
-        return make  # type: ignore[no-any-return]
+        return make
     defaults = getattr(cls, "_field_defaults", {})
     fit = _fitting(cls, names, now, {name: partial(defaults.__getitem__, name) for name in defaults})
 

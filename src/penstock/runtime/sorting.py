@@ -14,7 +14,7 @@ from penstock.core.time.spans import MIN_TIMESTAMP
 from penstock.runtime.chunk import ChunkRow, Mark
 from penstock.runtime.codec import dumps, loads
 from penstock.runtime.keyhash import stable_hash
-from penstock.runtime.memory import give_back
+from penstock.runtime.memory import trim_memory
 from penstock.runtime.values import Key, Keys, Record, Records, Timestamps
 
 __all__ = ["HeldInput", "RecordSorter", "SortedRecords"]
@@ -101,7 +101,7 @@ class RecordSorter:
             blocks.append((self._file.tell(), len(data)))
             self._file.write(data)
         self._spilled.append(blocks)
-        give_back()
+        trim_memory()
 
     def drain(self) -> Iterator[SortedRecords]:
         """Yield all records in order. May be called once."""

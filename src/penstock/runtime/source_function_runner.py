@@ -108,7 +108,7 @@ class SourceFunctionRunner:
             return True
         except SourceCanceledError:
             return True
-        except UserFunctionError as error:  # of initialize_state(), which names itself
+        except UserFunctionError as error:  # initialize_state() failed; the error names it already
             self._error = self._error or error
             return False
         except Exception as error:

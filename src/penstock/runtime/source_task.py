@@ -61,6 +61,7 @@ class SourceTask:
         self._coercion = source_coercion(self._source)
         self._rows: list[ChunkRow] = []
         context = split_context(plan, vertex, split, clock, self._rows.append)
+        context.batch = info
         operators = [_head(self._source, context), *(build_operator(op, context) for op in vertex.operators[1:])]
         self._chain = OperatorChain(plan, vertex, split, context, operators)
         self._records = self._bytes = 0
@@ -94,7 +95,7 @@ class SourceTask:
         source = self._source
         for notice in self._vertex.source.notices(end) if end is not None else ():
             if notice.counted_as is not None:
-                self._chain.context.report(source).group.counter(notice.counted_as).inc()
+                self._chain.context.metrics_of(source).group.counter(notice.counted_as).inc()
             yield self._to_driver(NOTICE, (source.name, source.uid, notice.text))
 
     def _to_driver(self, kind: int, content: object) -> ChunkRow:

@@ -81,7 +81,7 @@ class StageTask:
             yield row
             return
         if self._info is not None:
-            return  # each of several sources may start a batch
+            return  # every source sends control rows: only the first one starts the batch
         self._info = info
         restorer.finish(store)
         self._attach(store)

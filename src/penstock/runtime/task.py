@@ -23,7 +23,7 @@ from penstock.runtime.operators.base import Entry, Operator
 from penstock.runtime.operators.factory import build_operator
 from penstock.runtime.sorting import HeldInput
 from penstock.runtime.state.backend import EVENT, PROCESSING, KeyedBackend
-from penstock.runtime.state.kinds import StateKinds
+from penstock.runtime.state.kind_check import StateKindCheck
 from penstock.runtime.state.page import NO_TIMER
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import StoreKeys
@@ -388,7 +388,7 @@ def _keyed_backend(plan: JobPlan, vertex: Vertex, store: StateStore, root: TaskR
         plan.settings.page_bytes,
         plan.settings.state_budget_bytes,
         root.groups,
-        StateKinds(f"Operator '{head.name}' (uid {head.uid})", root.states),
+        StateKindCheck(f"Operator '{head.name}' (uid {head.uid})", root.states),
     )
     backend.size, backend.probe = root.size, root.probe
     backend.kinds.check_probe(backend.probe, plan.max_parallelism)

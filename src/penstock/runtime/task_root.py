@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from penstock.core.program.job import Vertex
 from penstock.runtime.codec import dumps, loads
-from penstock.runtime.state.kinds import Probe
+from penstock.runtime.state.kind_check import Probe
 from penstock.runtime.state.page import Earliest
 from penstock.runtime.state.store_keys import StoreKeys
 from penstock.runtime.valve import ValveState

@@ -349,7 +349,7 @@ class EdgeWriter:
         try:
             return keys, self._route(values, keys)
         except _UnhashableKeyError:
-            # the selector is called again: it may give the same list, changed, for every record
+            # call the selector again: it may return the same list object, changed, for every record
             self._list_keys = True
             keys = self._keys(values)
             return keys, self._route(values, keys)

@@ -20,7 +20,7 @@ from penstock.runtime.batch_output import BatchOutput
 from penstock.runtime.chunk import BatchInfo, ChunkRow
 from penstock.runtime.commit_coordinator import CommitCoordinator
 from penstock.runtime.local_classes import enter_job
-from penstock.runtime.memory import give_back
+from penstock.runtime.memory import trim_memory
 from penstock.runtime.metrics_aggregator import MetricsAggregator
 from penstock.runtime.operator_state import RunStart
 from penstock.runtime.source_task import read_split
@@ -166,7 +166,7 @@ def _stage(pickled: PickledPlan, level: int) -> ArrowFunction:
             context = SparkTaskContext.get()
             assert context is not None
             partition = context.partitionId()
-            give_back()  # this worker may have read a source before
+            trim_memory()  # this worker may have read a source before
             task = StageTask(plan, level, partition, SystemClock(), RunStart(""))
             try:
                 rows = task.run(from_arrow(batches, partition), SpillStore())

@@ -13,7 +13,7 @@ from pyspark import cloudpickle
 from penstock.core.errors import ProgramError
 from penstock.core.program.job import JobPlan
 from penstock.runtime.local_classes import define_with, enter_job
-from penstock.runtime.memory import seldom_collect
+from penstock.runtime.memory import raise_gc_threshold
 from penstock.runtime.reachable import unimportable_classes
 from penstock.spark.dependencies import enter_worker
 from penstock.spark.startup.daemon import spare_full_collections
@@ -87,7 +87,7 @@ def _load(data: bytes) -> JobPlan:
     for name, cls in classes.items():
         setattr(main, name, cls)
     sys.path.extend(p for p in path if p not in sys.path)
-    seldom_collect()
+    raise_gc_threshold()
     spare_full_collections()
     loaded: JobPlan
     loaded, names = pickle.loads(plan)

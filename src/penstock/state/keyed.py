@@ -12,7 +12,7 @@ from penstock.runtime.codec import Encoded, loads
 from penstock.runtime.list_keys import shown
 from penstock.runtime.state.backend import KeyedBackend
 from penstock.runtime.state.collections import BucketMap, SegmentList
-from penstock.runtime.state.kinds import kinds_of
+from penstock.runtime.state.kind_check import kinds_of
 from penstock.runtime.state.page import Page
 from penstock.runtime.state.store import MemoryStore
 from penstock.runtime.state.store_keys import BlobKind, StoreKeys, kind_of, parse_key

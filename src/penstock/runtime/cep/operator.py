@@ -120,7 +120,7 @@ class CepOperator(KeyedOperator):
         if self._spec.late_tag is not None:
             self.output(self._spec.late_tag, value, stamp)
         else:
-            self.task.report(self.desc).group.counter("numLateRecordsDropped").inc()
+            self.task.metrics_of(self.desc).group.counter("numLateRecordsDropped").inc()
 
     def _match_now(self, value: object, stamp: int | None) -> None:
         now_ms = self.task.clock.now_ms()

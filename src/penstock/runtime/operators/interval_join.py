@@ -87,7 +87,7 @@ class IntervalJoinOperator(KeyedOperator):
         # not checkpointed
         self._context = JoinContext(self)
         self._result: Any = None
-        group = task.report(desc).group
+        group = task.metrics_of(desc).group
         self._late, self._dropped = group.counter("numLateRecords"), group.counter("numLateRecordsDropped")
         # checkpointed
         self._slot = self._backend.use(WAITING)
@@ -268,7 +268,7 @@ class IntervalJoinOperator(KeyedOperator):
             if len(out) >= limit:
                 self.flush_main()
                 out, times = self._values, self._times
-            # tuples of scalars, the commonest records, without a call
+            # tuples of scalars are the commonest records: they need no copy, so no call is made for them
             if type(record) is tuple:
                 for item in record:
                     if type(item) not in immutable:

@@ -360,7 +360,8 @@ class KeyedProcessOperator(KeyedOperator):
                         self.flush_main()
                         out, times = self._values, self._times
                     several = True
-                    # tuples of scalars, the commonest records, without a call; above all pairs like the one before
+                    # tuples of scalars are the commonest records and need no copy: no call is made for them, and a pair
+                    # with the same types as the last one is not even looked through
                     if type(record) is tuple:
                         if len(record) == 2 and type(record[0]) is left and type(record[1]) is right:
                             out.append(record)

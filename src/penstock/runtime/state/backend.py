@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from heapq import heappop
 from typing import TYPE_CHECKING, Any
 
-from penstock.runtime.state.kinds import Probe, StateKinds, probe_of
+from penstock.runtime.state.kind_check import Probe, StateKindCheck, probe_of
 from penstock.runtime.state.page import NO_TIMER, Earliest, Page, Timer
 from penstock.runtime.state.page_cache import PageCache
 from penstock.runtime.state.store import StateStore
@@ -34,14 +34,14 @@ class KeyedBackend(PageCache):
         page_bytes: int,
         budget_bytes: int,
         group_timers: dict[int, Earliest] | None = None,
-        kinds: StateKinds | None = None,
+        kinds: StateKindCheck | None = None,
     ) -> None:
         super().__init__(store, names, max_parallelism, page_bytes, budget_bytes, group_timers, kinds)
         self._heaps, self._far, self._order = self._timers.near, self._timers.far, self._timers.order
         self._adopted: dict[str, tuple[str, Callable[[Any], Any]]] = {}
         self.sweeper: Sweeper | None = None
         self.probe: Probe | None = None
-        # large collections, without another call on the way
+        # bound methods, so that access to large collections costs no further call
         self.read_blobs, self.write_blob, self.new_blob = self._blobs.read, self._blobs.write, self._blobs.new
         self.bucket, self.drop_blob = self._blobs.bucket, self._blobs.drop
 

@@ -135,7 +135,7 @@ class PagedReducingState(ReducingState[T]):
             if type(result) is tuple and are_immutable(map(type, result)):
                 table[key] = result
             else:
-                # not a tuple of scalars, as most are: it is looked into
+                # most results are tuples of scalars; this one may be mutable, so state keeps it encoded
                 table[key] = kept = encode(result)
                 result = decode(kept)
             page.dirty = True

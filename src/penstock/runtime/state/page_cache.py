@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from penstock.runtime.keyhash import stable_hash
-from penstock.runtime.memory import give_back
+from penstock.runtime.memory import trim_memory
 from penstock.runtime.state.collection_blobs import CollectionBlobs
-from penstock.runtime.state.kinds import StateKinds
+from penstock.runtime.state.kind_check import StateKindCheck
 from penstock.runtime.state.page import NO_TIMER, Earliest, Group, Page, page_without_key
 from penstock.runtime.state.store import StateStore
 from penstock.runtime.state.store_keys import PageId, StoreKeys
@@ -39,7 +39,7 @@ class PageCache:
         page_bytes: int,
         budget_bytes: int,
         group_timers: dict[int, Earliest] | None = None,
-        kinds: StateKinds | None = None,
+        kinds: StateKindCheck | None = None,
     ) -> None:
         # configuration
         self.store = store
@@ -47,7 +47,7 @@ class PageCache:
         self._max_parallelism = max_parallelism
         self._page_bytes = page_bytes
         self._budget_bytes = budget_bytes
-        self.kinds = kinds if kinds is not None else StateKinds("The operator", {})
+        self.kinds = kinds if kinds is not None else StateKindCheck("The operator", {})
         # current record
         self.key: Key = None
         self.page: Page = page_without_key()
@@ -341,7 +341,7 @@ class PageCache:
                 self._leave(page)
         self._sweep()
         self._timers.sweep()
-        give_back()
+        trim_memory()
 
     def _leave(self, page: Page) -> None:
         """Drop a page from memory; one that was never written leaves no trace in its group's directory."""
@@ -357,7 +357,7 @@ class PageCache:
         if self._pages.pop(page.ident, None) is not None:
             page.live = False
             self._ensured = (), []
-            page.tables, page.slots = {}, []  # a heap may still hold on to the page
+            page.tables, page.slots = {}, []  # a timer queue may still refer to the page
             self._died = True
             self._weight -= page.weight
 

@@ -148,7 +148,7 @@ def _alive_buckets(backend: KeyedBackend, stored: BucketMap, dead_until: int) ->
         oldest += [min(stamps)] if stamps else []
     if not oldest:
         stored.drop(backend)
-        return None, ()  # type: ignore[return-value]
+        return None, []
     return stored, oldest
 
 

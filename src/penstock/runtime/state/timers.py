@@ -59,5 +59,5 @@ def _pending(domain: int, entries: Iterable[Key]) -> Iterable[Key]:
     """The entries of a queue that will fire: not deleted, fired or set twice, and not of a page that left memory."""
     found = [e for e in entries if e[2].live and (e[0], e[3], e[4]) in e[2].timers[domain]]
     if len(found) <= sum(len(page.timers[domain]) for page in {e[2] for e in found}):
-        return found  # no more entries than timers, each of which has one at least: none is there twice
+        return found  # as many entries as timers, and every timer has one: none is queued twice
     return {(id(e[2]), e[0], e[3], e[4]): e for e in found}.values()

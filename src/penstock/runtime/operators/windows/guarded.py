@@ -125,7 +125,7 @@ class WindowGuard(WindowOperator):
         try:
             yield
         except PenstockError:
-            raise  # of an operator behind this one, or a mistake in the program
+            raise  # an operator behind this one failed, or the program has a mistake
         except Exception as error:
             failure = error
         noted = combine.take_failure() if isinstance(combine, CarefulCombine) else None

@@ -51,7 +51,7 @@ class WindowOperator(KeyedOperator):
         self._combiner = Combiner(spec.combine) if spec.combine is not None else None
         # not checkpointed
         self.fired = self.late = self.dropped = 0
-        group = task.report(desc).group
+        group = task.metrics_of(desc).group
         self._counters = {name: group.counter(metric) for name, metric in COUNTERS.items()}
         backend = self._backend
         space = NamespaceSpace(backend)

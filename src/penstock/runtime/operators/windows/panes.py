@@ -13,6 +13,7 @@ from math import gcd
 from penstock.core.functions.window import ProcessWindowFunction
 from penstock.core.program.job import ChainedOperator
 from penstock.core.program.specs import WindowSpec
+from penstock.core.windows.assigners import TimeWindows
 from penstock.runtime.context import TaskContext
 from penstock.runtime.operators.windows.aligned import AlignedWindowOperator, Table, is_aligned
 from penstock.runtime.state.backend import EVENT
@@ -28,8 +29,9 @@ def shares_panes(spec: WindowSpec) -> bool:
     """
     return (
         is_aligned(spec)
+        and isinstance(spec.assigner, TimeWindows)
         and spec.assigner.is_event_time()
-        and spec.assigner.slide_ms < spec.assigner.size_ms  # type: ignore[attr-defined]
+        and spec.assigner.slide_ms < spec.assigner.size_ms
         and getattr(spec.combine, "mergeable", False) is True
         and not (isinstance(spec.function, ProcessWindowFunction) and spec.lateness_ms)
     )

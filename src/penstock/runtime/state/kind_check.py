@@ -11,7 +11,7 @@ from penstock.runtime.keyhash import stable_hash
 from penstock.runtime.state.registry import STATE_KINDS
 from penstock.runtime.state.tables import TIMED, plain_table, timed_table
 
-__all__ = ["Probe", "StateKinds", "kinds_of", "probe_of"]
+__all__ = ["Probe", "StateKindCheck", "kinds_of", "probe_of"]
 
 Probe = tuple[int, bytes]
 """A key group and a pickled key that belongs to it: tells whether keys are still routed as they were."""
@@ -37,7 +37,7 @@ def _belongs(key: object, group: int, max_parallelism: int) -> bool:
     try:
         return stable_hash(key) % max_parallelism == group
     except KeyTypeError:
-        return True  # the route of such a key is not made from its hash
+        return True  # keys of this type are not routed by their hash
 
 
 def probe_of(keys: Iterable[Any], group: int) -> Probe | None:
@@ -46,7 +46,7 @@ def probe_of(keys: Iterable[Any], group: int) -> Probe | None:
     return None if type(key) in IMMUTABLE else (group, dumps(key))
 
 
-class StateKinds:
+class StateKindCheck:
     """The kinds of one operator's states, in this program and in the checkpoint or savepoint that it started from."""
 
     def __init__(self, owner: str, known: Mapping[str, str]) -> None:

@@ -74,11 +74,11 @@ def test_every_subtask_writes_files_of_its_own(tmp_path: Path, parallelism: int)
 def test_a_batch_that_became_durable_before_its_files_were_named_is_made_good(tmp_path: Path) -> None:
     """F6: the committables are in state; the next run commits them again, which harms nothing."""
     job = job_into(text_sink(tmp_path), list("abcd"))
-    commit = job.ledger._commit  # the driver dies between Spark's commit and ours
-    job.ledger._commit = lambda *_, **__: None  # type: ignore[method-assign]
+    commit = job.commits._commit  # the driver dies between Spark's commit and ours
+    job.commits._commit = lambda *_, **__: None  # type: ignore[method-assign]
     job.run_batch(2)
     assert visible(tmp_path) == []
-    job.ledger._commit = commit  # type: ignore[method-assign]
+    job.commits._commit = commit  # type: ignore[method-assign]
     job.restart()
     job.run_batch(0)
     assert visible(tmp_path) == ["a", "b"]

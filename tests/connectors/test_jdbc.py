@@ -148,7 +148,7 @@ def test_marks_do_not_pile_up(database: Database) -> None:
 def test_a_driver_that_died_before_it_wrote_the_rows(database: Database) -> None:
     """F1, F6: they are in the state, and are written after the restart."""
     job = job_into(JdbcSink.exactly_once_sink(INSERT, PAIR, database.options), numbers(6))
-    job.ledger._commit = lambda *_, **__: None  # type: ignore[method-assign]
+    job.commits._commit = lambda *_, **__: None  # type: ignore[method-assign]
     job.run_batch(4)
     assert database.table("sold") == []
     job.restart()
@@ -284,7 +284,7 @@ STEPS = st.lists(
 
 
 def _play(job: LocalJob, size: int, what: str) -> None:
-    commit = job.ledger._commit
+    commit = job.commits._commit
 
     def dies(*given: Any, **more: Any) -> None:
         if what == "dies after the rows":
@@ -295,7 +295,7 @@ def _play(job: LocalJob, size: int, what: str) -> None:
         job.run_batch(size, commit=what == "fine")
         return
     if what != "restart":
-        job.ledger._commit = dies  # type: ignore[method-assign]
+        job.commits._commit = dies  # type: ignore[method-assign]
         try:
             job.run_batch(size)
         except KeyboardInterrupt:

@@ -440,7 +440,7 @@ def test_a_change_is_told_and_counted_when_its_batch_is_durable(tmp_path: Path) 
     (warning,) = seen
     assert "Source 'Source: watched' (uid w): " in str(warning.message)
     assert "/a was replaced or rewritten, after it had been read" in str(warning.message)
-    assert job.ledger.metrics.totals()["w"]["changed_files"] == 1
+    assert job.commits.metrics.totals()["w"]["changed_files"] == 1
     assert job.results["out"] == ["1"]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from penstock.core.errors import JobControlError, JobNotFoundError
 from penstock.core.time.clock import SystemClock
 from penstock.jobs.control_channel import LocalChannel, Request
@@ -14,7 +12,7 @@ __all__ = ["ask_job", "await_end"]
 _LOOK_MS = 100
 
 
-def ask_job(job: RunningJob, action: str, timeout_s: float, **arguments: Any) -> dict[str, Any]:
+def ask_job(job: RunningJob, action: str, timeout_s: float, **arguments: object) -> dict[str, object]:
     """Ask a job for an action and wait for its answer; `{}` if the job ended meanwhile without one.
 
     JobControlError if the job refuses, cannot be reached, or does not answer in time.
@@ -32,7 +30,7 @@ def ask_job(job: RunningJob, action: str, timeout_s: float, **arguments: Any) ->
     return answer
 
 
-def _await_answer(job: RunningJob, channel: LocalChannel, request: Request, timeout_s: float) -> dict[str, Any]:
+def _await_answer(job: RunningJob, channel: LocalChannel, request: Request, timeout_s: float) -> dict[str, object]:
     clock = SystemClock()
     deadline_ms = clock.now_ms() + timeout_s * 1000
     while (answer := channel.answer(request)) is None:

@@ -77,11 +77,11 @@ class JobExecutionResult:
         """Milliseconds from start to end."""
         return self.net_runtime_ms
 
-    def get_accumulator_result(self, accumulator_name: str) -> Any:
+    def get_accumulator_result(self, accumulator_name: str) -> object:
         """The value of an accumulator over all committed batches; None if there is none of that name."""
         return self.accumulators.get(accumulator_name)
 
-    def get_all_accumulator_results(self) -> dict[str, Any]:
+    def get_all_accumulator_results(self) -> dict[str, object]:
         """Results of all accumulators by name."""
         return dict(self.accumulators)
 
@@ -132,7 +132,7 @@ class JobClient(ABC):
         """Block until the job ends; raises the error that made it fail. Ctrl-C stops the job between two batches."""
 
     @abstractmethod
-    def results(self, name: str) -> Iterator[Any]:
+    def results(self, name: str) -> Iterator[object]:
         """Records collected under a name, as batches become durable; ends with the job and raises what made it fail."""
 
     def get_metrics(self) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class JobClient(ABC):
         return CompletableFuture.completed(self.accumulators())
 
     @abstractmethod
-    def accumulators(self) -> dict[str, Any]:
+    def accumulators(self) -> dict[str, object]:
         """The values of all accumulators over committed batches, at once."""
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:

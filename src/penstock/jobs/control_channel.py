@@ -112,7 +112,7 @@ class ControlChannel:
 
     # -- the asker ----------------------------------------------------------------------------------------------
 
-    def ask(self, action: str, **arguments: Any) -> Request:
+    def ask(self, action: str, **arguments: object) -> Request:
         """Write a request, which the job takes when it next looks. OSError if the folder cannot be written."""
         request = Request(action, arguments)
         self._files.write(self._layout.request_name(request.request_id), self._layout.encode(request))
@@ -122,7 +122,7 @@ class ControlChannel:
         """Whether the job has taken the request and said so, or is done with it."""
         return self._read_answer(request) is not None
 
-    def answer(self, request: Request) -> dict[str, Any] | None:
+    def answer(self, request: Request) -> dict[str, object] | None:
         """What came of the request, told once; None as long as the job is not done. ValueError if it is damaged."""
         found = self._read_answer(request)
         # an answer of an earlier version to a request that is done at once does not say that it is done
@@ -131,7 +131,7 @@ class ControlChannel:
         self._files.delete(self._layout.answer_name(request.request_id))
         return found
 
-    def _read_answer(self, request: Request) -> dict[str, Any] | None:
+    def _read_answer(self, request: Request) -> dict[str, object] | None:
         name = self._layout.answer_name(request.request_id)
         if not self._files.exists(name):
             return None
@@ -174,7 +174,7 @@ class ControlChannel:
         """Tell the asker that the job has taken the request; called for work that takes long."""
         self._write_answer(request, {"done": False})
 
-    def reply(self, request: Request, answer: Mapping[str, Any]) -> None:
+    def reply(self, request: Request, answer: Mapping[str, object]) -> None:
         """Tell the asker what came of the request: `error` holds the reason if it could not be done."""
         self._write_answer(request, {"done": True, **answer})
 
@@ -183,7 +183,7 @@ class ControlChannel:
         where = f"{self._files.location}/{self._layout.request_name(request.request_id)}"
         self.reply(request, {"error": f"The job does not understand what is asked in {where}: {error}"})
 
-    def _write_answer(self, request: Request, answer: Mapping[str, Any]) -> None:
+    def _write_answer(self, request: Request, answer: Mapping[str, object]) -> None:
         self._files.write(self._layout.answer_name(request.request_id), sealed(answer))
 
 

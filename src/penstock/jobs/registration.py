@@ -43,7 +43,7 @@ _LOOK_MS = 250
 _LAST_MS = 5_000
 
 
-def _cancel(client: JobClient, _: Mapping[str, Any]) -> dict[str, Any]:
+def _cancel(client: JobClient, _: Mapping[str, object]) -> dict[str, object]:
     """Answer at once: the job may still be starting, or be in a long batch."""
     _LOG.warning("Another process asks to cancel the job: it ends between two batches.")
     client.ask_to_stop()

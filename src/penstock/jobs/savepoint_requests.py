@@ -73,7 +73,7 @@ def ask_for_savepoint(
     return str(answer.get("path", ""))
 
 
-def _absolute(request: SavepointRequest) -> dict[str, Any]:
+def _absolute(request: SavepointRequest) -> dict[str, object]:
     """The request's arguments; its path is made absolute, for the job may have been started in another folder."""
     path = request.path
     return {**asdict(request), "path": os.path.abspath(path) if path and "://" not in path else path}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 from penstock.jobs.client import JobClient, JobExecutionResult, JobStatus
 
@@ -63,10 +62,10 @@ class StartingJob(JobClient):
     def wait(self) -> JobExecutionResult:
         return self._started.wait()
 
-    def results(self, name: str) -> Iterator[Any]:
+    def results(self, name: str) -> Iterator[object]:
         return self._started.results(name)
 
-    def accumulators(self) -> dict[str, Any]:
+    def accumulators(self) -> dict[str, object]:
         return self._started.accumulators()
 
     @property

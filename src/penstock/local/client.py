@@ -52,7 +52,7 @@ class LocalClient(JobClient):
             accumulators=self.accumulators(),
         )
 
-    def accumulators(self) -> dict[str, Any]:
+    def accumulators(self) -> dict[str, object]:
         return self._job.book.accumulators()
 
     def get_metrics(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class LocalClient(JobClient):
         if self._status is JobStatus.RUNNING:
             self._status = JobStatus.FINISHED
 
-    def results(self, name: str) -> Iterator[Any]:
+    def results(self, name: str) -> Iterator[object]:
         given = 0
         for _ in chain(self._steps(), [None]):
             found = self._job.results.get(name, [])

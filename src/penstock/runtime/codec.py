@@ -69,7 +69,7 @@ def loads(data: bytes) -> Any:
         raise _unreadable(data, error) from error
 
 
-def _loads_record(data: bytes) -> Any:
+def _loads_record(data: bytes) -> object:
     """A record of scalars, fitted to its class if that has other fields now."""
     try:
         record = pickle.loads(data)
@@ -83,7 +83,7 @@ def _loads_record(data: bytes) -> Any:
 class _Finder(pickle.Unpickler):
     """Names the class that cannot be found."""
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         try:
             return super().find_class(module, name)
         except (AttributeError, ImportError) as error:

@@ -24,17 +24,17 @@ class HeavyKeys:
     [('a', 4, 1)]
     """
 
-    def __init__(self, capacity: int, counts: dict[Any, int] | None = None, error: int = 0) -> None:
+    def __init__(self, capacity: int, counts: dict[object, int] | None = None, error: int = 0) -> None:
         self._capacity = capacity
         self.counts: Counter[Any] = Counter(counts or {})
         self.error = error
 
-    def count(self, keys: Iterable[Any]) -> None:
+    def count(self, keys: Iterable[object]) -> None:
         """Count records by their keys."""
         self.counts.update(keys)
         self._trim()
 
-    def merge(self, counts: dict[Any, int], error: int) -> None:
+    def merge(self, counts: dict[object, int], error: int) -> None:
         """Take in another summary."""
         self.counts.update(counts)
         self.error += error
@@ -47,6 +47,6 @@ class HeavyKeys:
         self.counts = Counter({key: n - least for key, n in self.counts.items() if n > least})
         self.error += least
 
-    def top(self, number: int) -> list[tuple[Any, int, int]]:
+    def top(self, number: int) -> list[tuple[object, int, int]]:
         """The heaviest keys with count and error, heaviest first."""
         return [(shown(key), count, self.error) for key, count in self.counts.most_common(number)]

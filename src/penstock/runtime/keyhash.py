@@ -157,7 +157,7 @@ def _hash_list_key(key: ListKey) -> int:
     return stable_hash(key.form)
 
 
-def _hash_list(key: list[Any]) -> int:
+def _hash_list(key: list[object]) -> int:
     return stable_hash(hashable(key))
 
 

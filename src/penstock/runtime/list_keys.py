@@ -69,7 +69,7 @@ def hashable(key: object) -> Key:
 
 
 @stable("list_key")
-def _restored(data: bytes) -> Any:
+def _restored(data: bytes) -> object:
     """A pickled stand-in: the list is kept, and its form made anew, so that no form is ever on disk."""
     return hashable(loads(data))
 
@@ -83,7 +83,7 @@ def shown(key: object) -> Any:
     return loads(key.data) if type(key) is ListKey else key
 
 
-def _canonical(part: Any, whole: Any) -> Any:
+def _canonical(part: Any, whole: Any) -> object:
     """A hashable form of a part of a key that is equal for equal parts."""
     for cls, form in _FORMS:
         if isinstance(part, cls):
@@ -103,7 +103,7 @@ def _canonical(part: Any, whole: Any) -> Any:
     return part
 
 
-def _canonical_row(row: Row, whole: object) -> Any:
+def _canonical_row(row: Row, whole: object) -> object:
     values = tuple(_canonical(value, whole) for value in row._canonical())
     kind = row.get_row_kind().value
     if row._fields is None:
@@ -111,7 +111,7 @@ def _canonical_row(row: Row, whole: object) -> Any:
     return (_Form.NAMED_ROW, kind, tuple(sorted(row._fields)), *values)
 
 
-_FORMS: tuple[tuple[type, Callable[[Any, Any], Any]], ...] = (
+_FORMS: tuple[tuple[type, Callable[[Any, Any], object]], ...] = (
     (list, lambda part, whole: (_Form.LIST, *(_canonical(item, whole) for item in part))),
     (tuple, lambda part, whole: tuple(_canonical(item, whole) for item in part)),
     (Row, _canonical_row),

@@ -48,7 +48,7 @@ class _Gauge(Gauge):
     def __init__(self, ask: Callable[[], Any]) -> None:
         self.ask = ask
 
-    def get_value(self) -> Any:
+    def get_value(self) -> object:
         return self.ask()
 
     def drain(self) -> tuple[object, ...]:

@@ -87,7 +87,7 @@ class MetricsAggregator:
         if known is not accumulator:
             known.merge(accumulator)
 
-    def _weigh(self, place: tuple[int, int], number: int, capacity: int, counts: dict[Any, int], error: int) -> None:
+    def _weigh(self, place: tuple[int, int], number: int, capacity: int, counts: dict[object, int], error: int) -> None:
         heavy, _ = self._heavy.setdefault(place, (HeavyKeys(capacity), number))
         heavy.merge(counts, error)
 
@@ -126,7 +126,7 @@ class MetricsAggregator:
         return {name: one.get_local_value() for name, one in self._accumulators.items()}
 
 
-def _added(before: Any, drained: tuple[Any, ...], time_ms: int) -> Any:
+def _added(before: Any, drained: tuple[Any, ...], time_ms: int) -> object:
     """The value of a metric after the report of a batch."""
     kind, *values = drained
     if kind == "gauge":

@@ -24,7 +24,7 @@ class _Packed:
 
     __slots__ = ("_parts",)
 
-    def __init__(self, *parts: Any) -> None:
+    def __init__(self, *parts: object) -> None:
         self._parts = parts
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -44,7 +44,7 @@ def packed(values: list[Any]) -> Any:
     return values
 
 
-def _packed_rows(rows: list[Any]) -> Any:
+def _packed_rows(rows: list[Any]) -> object:
     if set(map(type, rows)) != {Row}:
         return rows
     fields = rows[0]._fields
@@ -55,7 +55,7 @@ def _packed_rows(rows: list[Any]) -> Any:
 
 
 @stable("tuples_by_name")
-def _tuples_by_name(cls: type | str, names: tuple[str, ...], contents: Sequence[tuple[Any, ...]]) -> list[Any]:
+def _tuples_by_name(cls: type | str, names: tuple[str, ...], contents: Sequence[tuple[object, ...]]) -> list[object]:
     found = resolve(cls) if isinstance(cls, str) else cls
     return list(map(tuple_maker(found, names), contents))
 

@@ -31,18 +31,18 @@ class Share(NamedTuple):
     drained: bool = False
 
 
-def redistribute(spec: OperatorSpec, states: _States, share: Share) -> Any:
+def redistribute(spec: OperatorSpec, states: _States, share: Share) -> object:
     """The state for `Operator.restore` in one subtask, made of the snapshots of all old subtasks; None for no state."""
     return _RULES.get(type(spec), _any_of)(states, share)
 
 
-def _any_of(states: _States, share: Share) -> Any:
+def _any_of(states: _States, share: Share) -> object:
     """Broadcast state is the same in all subtasks: any snapshot will do, even one that others lack."""
     own = states.get(share.subtask % share.before)
     return own if own is not None else next(iter(states.values()), None)
 
 
-def _pending(states: _States, share: Share) -> Any:
+def _pending(states: _States, share: Share) -> object:
     """Committables: the first subtask sends all of them to the driver again, unless they have been committed for good.
 
     Their generation is dropped: batches are counted from the start again, so the sink begins a new one.
@@ -52,7 +52,7 @@ def _pending(states: _States, share: Share) -> Any:
     return [item for subtask in sorted(states) for item in committables(states[subtask])] or None
 
 
-def _generators(states: _States, share: Share) -> Any:
+def _generators(states: _States, share: Share) -> object:
     """Watermark generators: that of a source split follows the split, that of a whole subtask goes to its successor."""
     if share.drained or not states:
         return None
@@ -76,7 +76,7 @@ def _generators(states: _States, share: Share) -> Any:
     return ValveState(marks, frozenset(idle), frozenset(ended), clock), watches
 
 
-_RULES: dict[type[OperatorSpec], Callable[[_States, Share], Any]] = {
+_RULES: dict[type[OperatorSpec], Callable[[_States, Share], object]] = {
     SinkSpec: _pending,
     FunctionSinkSpec: _pending,
     TimestampsSpec: _generators,

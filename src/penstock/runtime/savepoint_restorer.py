@@ -56,7 +56,7 @@ class SavepointRestorer:
         store.put_many((key, dumps({**root, **self._gathered(target)})) for target, (key, root) in self._roots.items())
         self._roots.clear()
 
-    def _gathered(self, target: int) -> dict[str, Any]:
+    def _gathered(self, target: int) -> dict[str, object]:
         return {
             "groups": self._groups.get(target, {}),
             "size": self._sizes[target],

@@ -106,7 +106,7 @@ class _Shape:
     def __init__(self, cls: type, names: tuple[str, ...]) -> None:
         self.reduced = reader, (cls, " ".join(names))
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any) -> object:
         """Pickle requires a callable."""
         make, described = self.reduced
         return make(*described)(*args)
@@ -147,7 +147,7 @@ def _global_name(cls: Any) -> str:
 def _own_reducer(name: str, cls: type) -> _Reducer:
     """For a class of Penstock's that pickle writes in its own way: the same, but with the stable name of the class."""
 
-    def reduce(one: Any) -> Any:
+    def reduce(one: object) -> Any:
         reduced = _by_itself(one)
         if isinstance(reduced, str):
             return reduced
@@ -166,7 +166,7 @@ def _own_record_reducer(name: str, names: tuple[str, ...]) -> _Reducer:
     """For a named tuple or dataclass of Penstock's."""
     fields, values = " ".join(names), _several(attrgetter, names)
 
-    def reduce(one: Any) -> tuple[Any, ...]:
+    def reduce(one: object) -> tuple[Any, ...]:
         return record, (name, fields, values(one))
 
     return reduce
@@ -285,7 +285,7 @@ class _Refitting(pickle.Unpickler):
         super().__init__(io.BytesIO(data))
         self.cls: Any = None
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         found = super().find_class(module, name)
         if self.cls is not None:
             return found
@@ -293,7 +293,7 @@ class _Refitting(pickle.Unpickler):
         return _Bare
 
 
-def refitted(data: bytes) -> Any:
+def refitted(data: bytes) -> object:
     """A record of scalars that was written with other fields than its class has now."""
     reading = _Refitting(data)
     state = vars(reading.load())
@@ -307,7 +307,7 @@ def refitted(data: bytes) -> Any:
 
 @stable("reader")
 @lru_cache(_MOST_CLASSES)
-def reader(cls: type, fields: str) -> Callable[..., Any]:
+def reader(cls: type, fields: str) -> Callable[..., object]:
     """The function that makes (a named tuple) or fills (another record) an instance written with these fields."""
     names = tuple(map(sys.intern, fields.split()))
     return tuple_maker(cls, names) if issubclass(cls, tuple) else _filler(cls, names)
@@ -326,7 +326,7 @@ def tuple_maker(cls: Any, names: tuple[str, ...]) -> Callable[[Sequence[Any]], A
     defaults = getattr(cls, "_field_defaults", {})
     fit = _fitting(cls, names, now, {name: partial(defaults.__getitem__, name) for name in defaults})
 
-    def fitted(values: Sequence[Any]) -> Any:
+    def fitted(values: Sequence[object]) -> object:
         found = fit(dict(zip(names, values, strict=True)))
         return make([found[name] for name in now])
 
@@ -351,7 +351,7 @@ def _filler(cls: type, names: tuple[str, ...]) -> _Fill:
     return fill
 
 
-def _set_state(names: tuple[str, ...], record: Record, state: Any) -> None:
+def _set_state(names: tuple[str, ...], record: Record, state: object) -> None:
     record.__setstate__(_named(names, state))
 
 
@@ -423,7 +423,7 @@ def _fitting(
     return fit
 
 
-def _upgraded(cls: type, made: object, now: Sequence[str], defaults: Mapping[str, Any]) -> _Fields:
+def _upgraded(cls: type, made: object, now: Sequence[str], defaults: Mapping[str, object]) -> _Fields:
     """Check the fields that a class made of older ones: all of its own that have no default, and no others."""
     where = f"{UPGRADE}() of class {cls.__module__}.{cls.__qualname__}"
     if not isinstance(made, dict):

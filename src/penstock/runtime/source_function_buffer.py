@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from penstock.core.contracts.source import ACTIVE, IDLE, MarkedBatch, Position
 from penstock.core.errors import TimestampError
@@ -63,7 +63,7 @@ class SourceFunctionBuffer(SourceContext):
         self._news = news or threading.Event()
         # of the run
         self._changed = threading.Condition(threading.RLock())
-        self._events: deque[Any] = deque()
+        self._events: deque[object] = deque()
         self._sealed: list[_Sealed] = []
         self._next = first
         self._watermark = MIN_WATERMARK

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from penstock.core.functions.checkpointed import checkpoint_listener, checkpointed_function
 from penstock.core.program.job import InEdge, JobPlan, Vertex
@@ -233,7 +232,7 @@ class VertexTask:
         for channel in batch.closed:
             self._mark(channel, MAX_WATERMARK, None, 0)
 
-    def _mark(self, channel: int, mark: int, keys: list[Any] | None, place: int) -> None:
+    def _mark(self, channel: int, mark: int, keys: list[object] | None, place: int) -> None:
         """Take a mark that came in on a channel, and pass the resulting watermark or idleness to the chain."""
         moves = self._valve.take(channel, mark)
         whole = self._input.watermark_channel_of[channel]
@@ -245,7 +244,7 @@ class VertexTask:
             else:
                 self._advance(move, keys, place)
 
-    def _advance(self, watermark: int, keys: list[Any] | None, place: int) -> None:
+    def _advance(self, watermark: int, keys: list[object] | None, place: int) -> None:
         """Move the clock. Timers that fire may evict pages of records still to come, so these are loaded again."""
         evicted = self._backend.evictions if self._backend is not None else 0
         self._head.watermark(watermark)

@@ -56,7 +56,7 @@ class Snapshot:
 class _WithTimestamp(ProcessFunction):
     """Keeps a record's timestamp, which a sink does not see."""
 
-    def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterable[object]:
+    def process_element(self, value: object, ctx: ProcessFunction.Context) -> Iterable[object]:
         return ((value, ctx.timestamp()),)
 
 
@@ -65,7 +65,7 @@ class _Harness:
 
     def __init__(
         self,
-        attach: Callable[..., DataStream[Any]],
+        attach: Callable[..., DataStream[object]],
         tags: Iterable[OutputTag],
         parallelism: int,
         channels: int,
@@ -84,7 +84,7 @@ class _Harness:
         self._info = BatchInfo(uuid.uuid4().hex, 0, now_ms)
         start = RunStart(self._info.run_id, gather_union(item for blobs in saved for item in blobs.items()))
         self._tasks = [StageTask(self.plan, 1, p, self.clock, start) for p in range(self.plan.partitions)]
-        self._outputs: dict[str, list[tuple[Any, int | None]]] = {}
+        self._outputs: dict[str, list[tuple[object, int | None]]] = {}
         self._rows: list[ChunkRow] = []
         self._channels = channels
         self._writers = [
@@ -95,12 +95,12 @@ class _Harness:
 
     # -- input ------------------------------------------------------------------------------------
 
-    def push(self, value: Any, timestamp: int | None = None, channel: int = 0, input: int = 1) -> None:
+    def push(self, value: object, timestamp: int | None = None, channel: int = 0, input: int = 1) -> None:
         """One record arrives."""
         with self._one_call():
             self._writer(input, channel).emit([value], None if timestamp is None else [timestamp])
 
-    def push_all(self, records: Iterable[tuple[Any, int | None]], channel: int = 0, input: int = 1) -> None:
+    def push_all(self, records: Iterable[tuple[object, int | None]], channel: int = 0, input: int = 1) -> None:
         """Records with their timestamps arrive in one batch."""
         with self._one_call():
             for value, timestamp in records:
@@ -165,11 +165,11 @@ class _Harness:
         """Records of the main output so far."""
         return [value for value, _ in self.output_with_timestamps()]
 
-    def output_with_timestamps(self) -> list[tuple[Any, int | None]]:
+    def output_with_timestamps(self) -> list[tuple[object, int | None]]:
         """Records of the main output so far, each with its timestamp."""
         return list(self._outputs.get("", ()))
 
-    def side_output(self, tag: OutputTag) -> list[Any]:
+    def side_output(self, tag: OutputTag) -> list[object]:
         """Records of a side output so far; the tag must have been given to the harness."""
         if tag.tag_id not in self._tags:
             raise KeyError(f"the harness was not told of the side output {tag.tag_id!r}: pass it in `tags`")
@@ -194,11 +194,11 @@ class _Harness:
         left = leaks(self.plan, self.state_blobs())
         assert not left, "State is left:\n" + "\n".join(left)
 
-    def event_time_timers(self) -> list[tuple[int, Any]]:
+    def event_time_timers(self) -> list[tuple[int, object]]:
         """Pending event-time timers as (timestamp, key), in order."""
         return self._timers(EVENT)
 
-    def processing_time_timers(self) -> list[tuple[int, Any]]:
+    def processing_time_timers(self) -> list[tuple[int, object]]:
         """Pending processing-time timers as (timestamp, key), in order."""
         return self._timers(PROCESSING)
 
@@ -235,7 +235,7 @@ class KeyedOneInputHarness(_Harness):
     def __init__(
         self,
         function: KeyedProcessFunction,
-        key_selector: Callable[[Any], Any] | KeySelector,
+        key_selector: Callable[[Any], object] | KeySelector,
         *,
         tags: Iterable[OutputTag] = (),
         parallelism: int = 1,
@@ -308,8 +308,8 @@ class TwoInputHarness(_Harness):
     def __init__(
         self,
         function: CoProcessFunction | KeyedCoProcessFunction,
-        key_selector1: Callable[[Any], Any] | KeySelector | None = None,
-        key_selector2: Callable[[Any], Any] | KeySelector | None = None,
+        key_selector1: Callable[[Any], object] | KeySelector | None = None,
+        key_selector2: Callable[[Any], object] | KeySelector | None = None,
         *,
         tags: Iterable[OutputTag] = (),
         parallelism: int = 1,
@@ -318,7 +318,7 @@ class TwoInputHarness(_Harness):
         now_ms: int = 0,
         snapshot: Snapshot | None = None,
     ) -> None:
-        def attach(first: DataStream[Any], second: DataStream[Any]) -> DataStream[Any]:
+        def attach(first: DataStream[object], second: DataStream[object]) -> DataStream[object]:
             if key_selector1 is None or key_selector2 is None:
                 return first.rebalance().connect(second.rebalance()).process(function)
             return first.connect(second).key_by(key_selector1, key_selector2).process(function)
@@ -336,7 +336,7 @@ class BroadcastHarness(_Harness):
         self,
         function: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
         descriptors: Sequence[MapStateDescriptor],
-        key_selector: Callable[[Any], Any] | KeySelector | None = None,
+        key_selector: Callable[[Any], object] | KeySelector | None = None,
         *,
         tags: Iterable[OutputTag] = (),
         parallelism: int = 1,
@@ -345,7 +345,7 @@ class BroadcastHarness(_Harness):
         now_ms: int = 0,
         snapshot: Snapshot | None = None,
     ) -> None:
-        def attach(stream: DataStream[Any], rules: DataStream[Any]) -> DataStream[Any]:
+        def attach(stream: DataStream[object], rules: DataStream[object]) -> DataStream[object]:
             left = stream.rebalance() if key_selector is None else stream.key_by(key_selector)
             return left.connect(rules.broadcast(descriptors[0], *descriptors[1:])).process(function)
 
@@ -364,7 +364,7 @@ class JoinHarness(_Harness):
 
     def __init__(
         self,
-        attach: Callable[[DataStream[Any], DataStream[Any]], DataStream[Any]],
+        attach: Callable[[DataStream[Any], DataStream[Any]], DataStream[object]],
         *,
         tags: Iterable[OutputTag] = (),
         parallelism: int = 1,

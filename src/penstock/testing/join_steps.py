@@ -35,7 +35,7 @@ Make = Callable[[str], Any]
 JOIN_VERBS = ("join", "co_group", "interval_join", "regular_join")
 
 
-def join_names() -> dict[str, Any]:
+def join_names() -> dict[str, object]:
     """Names that the functions of a transcript may use, beside those that every transcript has."""
     modules = (join_functions, windows, window_assigners, triggers, evictors, row, time)
     return {name: getattr(module, name) for module in modules for name in module.__all__}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from penstock.core.program.job import ChainedOperator, JobPlan
 from penstock.runtime.codec import decode
@@ -72,7 +71,7 @@ def _state(table: str) -> str:
     return f"{named.kind or 'internal'} state {named.name!r}"
 
 
-def _value(stored: Any) -> str:
+def _value(stored: object) -> str:
     plain = [decode(item) for item in stored] if isinstance(stored, list) else decode(stored)
     return f" = {describe(plain, _SHORT)}"
 

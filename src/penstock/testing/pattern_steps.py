@@ -23,7 +23,7 @@ Make = Callable[[str], Any]
 """From the text of an expression to what it makes."""
 
 
-def pattern_names() -> dict[str, Any]:
+def pattern_names() -> dict[str, object]:
     """Names that the functions of a transcript may use, beside those that every transcript has."""
     public = {
         "Pattern": builder.Pattern,

@@ -97,7 +97,9 @@ class ScriptedSource(Source):
             yield values, None if all(s is None for s in stamps) else stamps
 
 
-def scripted_stream(env: StreamExecutionEnvironment, source: ScriptedSource, name: str = "script") -> DataStream[Any]:
+def scripted_stream(
+    env: StreamExecutionEnvironment, source: ScriptedSource, name: str = "script"
+) -> DataStream[object]:
     """The records of a script, with its watermarks between them; `PER_RECORD` or `EVERY_RECORD` must be set.
 
     A watermark travels as a record whose timestamp is so far ahead that it alone moves a watermark that lags

@@ -167,6 +167,6 @@ class CsvRowSerializationSchema(SerializationSchema):
         s = self._settings
         return CsvLine([CsvColumn(name, info, s.separator) for name, info in s.columns()], s.dialect)
 
-    def serialize(self, element: Any) -> bytes:
+    def serialize(self, element: object) -> bytes:
         value = element if kind(self._settings.type_info) in ("ROW", "TUPLE") else [element]
         return self._line.of(value).encode()

@@ -251,7 +251,7 @@ def _row_reader(info: TypeInformation, strict: bool, ignore: bool) -> Convert:
     ]
     make = row_maker(names)
 
-    def read(value: Any) -> Any:
+    def read(value: object) -> Any:
         if strict and (missing := [n for n in names if n not in _expect(value, dict)]):
             raise ValueError(f"field {missing[0]!r} is missing")
         found = _expect(value, dict).get
@@ -279,7 +279,7 @@ def _same(convert: Convert) -> Convert:
 
 
 def _lenient(convert: Convert) -> Convert:
-    def read(value: Any) -> Any:
+    def read(value: object) -> Any:
         try:
             return convert(value)
         except (ValueError, TypeError):

@@ -92,7 +92,7 @@ def _text(value: object) -> str:
 
 
 def _needs_text(parse: Callable[[str], object]) -> Callable[[Any], object]:
-    def read(value: Any) -> Any:
+    def read(value: object) -> Any:
         if not isinstance(value, str):
             raise ValueError(f"{value!r} is not text")
         return parse(value)
@@ -127,7 +127,7 @@ def _bytes(text: str) -> bytes:
         raise ValueError(f"not base64: {error}") from error
 
 
-_READ: dict[str, Callable[[Any], Any]] = {
+_READ: dict[str, Callable[[Any], object]] = {
     "STRING": _text,
     "CHAR": _text,
     "BOOLEAN": _boolean,
@@ -203,7 +203,7 @@ def _of(cls: type | tuple[type, ...], show: Callable[[Any], object]) -> Callable
     return write
 
 
-_WRITE: dict[str, Callable[[Any], Any]] = {
+_WRITE: dict[str, Callable[[Any], object]] = {
     "STRING": _of(str, str),
     "CHAR": _of(str, str),
     "BOOLEAN": _of(bool, bool),

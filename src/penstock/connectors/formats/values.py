@@ -34,7 +34,7 @@ def plain(value: object) -> Any:
 _Named = Callable[[Any], Mapping[Any, Any] | None]
 
 
-def _by_name(value: Any) -> Mapping[Any, Any] | None:
+def _by_name(value: object) -> Mapping[Any, object] | None:
     """The fields of a record by name; None if they have no names."""
     cls: type = type(value)
     return _namer(cls)(value)

@@ -85,7 +85,7 @@ class Sqlite(Dialect):
         return value if make is None else make(value)
 
 
-_SQLITE_VALUES: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+_SQLITE_VALUES: tuple[tuple[type, Callable[[Any], object]], ...] = (
     (bool, int),
     (decimal.Decimal, str),
     (datetime.datetime, lambda moment: moment.isoformat(" ")),

@@ -178,7 +178,7 @@ class _DirectWriter(SinkWriter):
     def __init__(self, statement: Statement, execution: JdbcExecutionOptions) -> None:
         self._statement, self._size = statement, execution.get_batch_size()
         self._session = Session(statement.dialect, execution.get_max_retries())
-        self._rows: list[tuple[Any, ...]] = []
+        self._rows: list[tuple[object, ...]] = []
 
     def write(self, value: Any, timestamp: int | None) -> None:
         self._rows.append(self._statement.parameters(value))

@@ -10,7 +10,7 @@ from penstock.runtime.values import Record
 
 __all__ = ["StateEvents"]
 
-_GONE: Any = object()
+_GONE: object = object()
 
 
 class StateEvents:
@@ -19,7 +19,7 @@ class StateEvents:
 
     def __init__(self, state: PagedMapState[int, Record]) -> None:
         self._state = state
-        self._new: dict[int, Any] = {}
+        self._new: dict[int, object] = {}
         self._gone: list[int] = []
 
     def add(self, number: int, value: Record) -> None:

@@ -89,7 +89,7 @@ class AsyncOperator(Emitter):
             raise
         return ended
 
-    async def _work(self, todo: Iterator[tuple[int, Any]], ended: list[tuple[int, Any]]) -> None:
+    async def _work(self, todo: Iterator[tuple[int, object]], ended: list[tuple[int, Any]]) -> None:
         for index, value in todo:
             try:
                 ended.append((index, await self._one(value)))
@@ -99,7 +99,7 @@ class AsyncOperator(Emitter):
                     raise failed from error
                 ended.append((index, failed))
 
-    async def _one(self, value: object) -> Any:
+    async def _one(self, value: object) -> object:
         """Call for one record, with its retries, within the time-out."""
         limit_ms = self._spec.timeout_ms
         clock = asyncio.timeout(limit_ms / 1000 if limit_ms > 0 else None)
@@ -126,7 +126,7 @@ class AsyncOperator(Emitter):
             f"({type(result).__name__}): return a list of records"
         )
 
-    async def _tries(self, value: object) -> Any:
+    async def _tries(self, value: object) -> object:
         retry = self._spec.retry
         predicate = retry.get_retry_predicate()
         again_on_result, again_on_error = predicate.result_predicate(), predicate.exception_predicate()
@@ -143,5 +143,5 @@ class AsyncOperator(Emitter):
             attempt += 1
 
 
-def _index(pair: tuple[int, Any]) -> int:
+def _index(pair: tuple[int, object]) -> int:
     return pair[0]

@@ -35,7 +35,7 @@ class _LiveBroadcastState(BroadcastState[Any, Any]):
     def contains(self, key: object) -> bool:
         return key in self._table
 
-    def items(self) -> Iterable[tuple[Any, Any]]:
+    def items(self) -> Iterable[tuple[object, object]]:
         return [(key, decode(value)) for key, value in self._table.items()]
 
     def keys(self) -> Iterable[Record]:

@@ -205,7 +205,7 @@ class _Pickler(pickle.Pickler):
         super().__init__(file, 5)
         self._cls = cls
 
-    def persistent_id(self, obj: object) -> Any:
+    def persistent_id(self, obj: object) -> object:
         return "class" if obj is self._cls else None
 
 
@@ -214,7 +214,7 @@ class _Unpickler(pickle.Unpickler):
         super().__init__(file)
         self._cls = cls
 
-    def persistent_load(self, pid: object) -> Any:
+    def persistent_load(self, pid: object) -> object:
         return self._cls
 
 

@@ -35,7 +35,7 @@ class GuardedFlatMap(FlatMapOperator):
         self._stamps = iter(timestamps) if timestamps is not None else repeat(None)
         super().process(values, timestamps, keys)
 
-    def _careful(self, value: object) -> Any:
+    def _careful(self, value: object) -> object:
         stamp = next(self._stamps)
         try:
             made = self._plain(value)
@@ -80,7 +80,7 @@ class FunctionGuard:
         if timer is not None:
             function.on_timer = self._careful(timer, lambda stamp, ctx: FailedTimer(ctx.get_current_key(), stamp))
 
-    def _careful(self, call: Callable[..., Any], record: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def _careful(self, call: Callable[..., Any], record: Callable[[Any, Any], Any]) -> Callable[..., object]:
         """The guarded call; `record` makes the value that is put aside if it fails."""
 
         def careful(value: Record, ctx: Any) -> Any:

@@ -86,7 +86,7 @@ class IntervalJoinOperator(KeyedOperator):
         self._punctual = any(side.outer for side in self._sides)
         # not checkpointed
         self._context = JoinContext(self)
-        self._result: Any = None
+        self._result: object = None
         group = task.metrics_of(desc).group
         self._late, self._dropped = group.counter("numLateRecords"), group.counter("numLateRecordsDropped")
         # checkpointed

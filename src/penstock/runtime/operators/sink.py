@@ -154,7 +154,7 @@ class CollectOperator(Operator):
         self.task.send(ChunkRow(self.task.partition, DRIVER, self.task.vertex_id, self._sent, COLLECTED, payload))
         self._sent += 1
 
-    def _shaped(self, shape: Callable[[Any], Any], values: Records) -> Records:
+    def _shaped(self, shape: Callable[[Any], object], values: Records) -> Records:
         rest = iter(values)
         try:
             return list(map(shape, rest))

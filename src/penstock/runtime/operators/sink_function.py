@@ -83,7 +83,7 @@ class FunctionSinkOperator(Operator):
         assert isinstance(desc.spec, FunctionSinkSpec)
         function = desc.spec.function
         self._function: SinkFunction | None = function if isinstance(function, SinkFunction) else None
-        self._plain: Callable[[Any], Any] = function
+        self._plain: Callable[[Any], object] = function
         self._context = _Context(task.clock)
         self._life = _Life(self._function, desc, task)
 

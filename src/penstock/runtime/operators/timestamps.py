@@ -37,7 +37,7 @@ class _ChannelGenerator:
         self.active_ms: int | None = None
         self.timed_out = False
 
-    def snapshot(self) -> tuple[Any, int | None, bool]:
+    def snapshot(self) -> tuple[object, int | None, bool]:
         return (self.generator.snapshot(), self.active_ms, self.timed_out)
 
     def restore(self, state: tuple[Any, int | None, bool]) -> None:
@@ -247,7 +247,7 @@ class TimestampsOperator(Operator):
             stamped = [self._checked(t, v) for t, v in zip(stamped, values, strict=True)]
         return stamped
 
-    def _extracted(self, extract: Callable[[Any, Any], Any], values: Records, timestamps: Timestamps) -> Records:
+    def _extracted(self, extract: Callable[[Any, Any], object], values: Records, timestamps: Timestamps) -> Records:
         rest = iter(values)
         old = timestamps if timestamps is not None else [None] * len(values)
         try:

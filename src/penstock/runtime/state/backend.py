@@ -38,7 +38,7 @@ class KeyedBackend(PageCache):
     ) -> None:
         super().__init__(store, names, max_parallelism, page_bytes, budget_bytes, group_timers, kinds)
         self._heaps, self._far, self._order = self._timers.near, self._timers.far, self._timers.order
-        self._adopted: dict[str, tuple[str, Callable[[Any], Any]]] = {}
+        self._adopted: dict[str, tuple[str, Callable[[Any], object]]] = {}
         self.sweeper: Sweeper | None = None
         self.probe: Probe | None = None
         # bound methods, so that access to large collections costs no further call

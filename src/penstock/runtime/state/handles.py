@@ -36,7 +36,7 @@ __all__ = [
     "PagedValueState",
 ]
 
-_ABSENT: Any = object()
+_ABSENT: object = object()
 
 
 def _drop(backend: StateSpace, slot: int) -> Any:

@@ -21,7 +21,7 @@ class SweptHeap(list[Any]):
     (0, True)
     """
 
-    def __init__(self, counting: Callable[[Iterable[Any]], Iterable[Any]]) -> None:
+    def __init__(self, counting: Callable[[Iterable[Any]], Iterable[object]]) -> None:
         super().__init__()
         self._counting = counting
         self._limit = _SLACK

@@ -28,7 +28,7 @@ class _NamespacePage:
 
     def __init__(self, real: KeyedBackend) -> None:
         self._real = real
-        self._last: tuple[Entries, Any] | None = None
+        self._last: tuple[Entries, object] | None = None
 
     @property
     def slots(self) -> _NamespacePage:

@@ -57,7 +57,7 @@ class StateKind(NamedTuple):
     timed: Callable[[KeyedBackend, str, Lifetime, Any], State] | None = None
 
 
-def _reduce(descriptor: ReducingStateDescriptor) -> Callable[[Any, Any], Any]:
+def _reduce(descriptor: ReducingStateDescriptor) -> Callable[[Any, Any], object]:
     function = descriptor.get_reduce_function()
     return function.reduce if isinstance(function, ReduceFunction) else function
 

@@ -82,7 +82,7 @@ class Sweeper:
         return min(stamps) + life.keep_ms
 
 
-def _alive(backend: KeyedBackend, stored: object, dead_until: int) -> tuple[Any, Iterable[int]]:
+def _alive(backend: KeyedBackend, stored: object, dead_until: int) -> tuple[object, Iterable[int]]:
     """The live part of a stored value (itself if nothing has expired, None if all has), with its stamps."""
     if type(stored) is list:
         return _alive_list(stored, dead_until)
@@ -117,7 +117,7 @@ def _alive_dict(entries: Entries, dead_until: int) -> tuple[Entries | None, list
     return {key: entries[key] for key in alive} or None, list(alive.values())
 
 
-def _alive_segments(backend: KeyedBackend, stored: SegmentList, dead_until: int) -> tuple[Any, list[int]]:
+def _alive_segments(backend: KeyedBackend, stored: SegmentList, dead_until: int) -> tuple[object, list[int]]:
     """Segments were filled in order of time: expired ones are at the front, and only these are read."""
     while stored.runs:
         name = stored.keys(backend)[0]
@@ -135,7 +135,7 @@ def _alive_segments(backend: KeyedBackend, stored: SegmentList, dead_until: int)
     return (stored if tail else None), stamps
 
 
-def _alive_buckets(backend: KeyedBackend, stored: BucketMap, dead_until: int) -> tuple[Any, list[int]]:
+def _alive_buckets(backend: KeyedBackend, stored: BucketMap, dead_until: int) -> tuple[object, list[int]]:
     oldest = []
     for name in stored.names(backend):
         bucket = backend.bucket(name)
@@ -168,7 +168,7 @@ def unstamped(backend: KeyedBackend, stored: object) -> Any:
     return _changed(backend, stored, lambda item: encode(decode(item)[1]))
 
 
-def _changed(backend: KeyedBackend, stored: Stored, change: Callable[[Any], Any]) -> Any:
+def _changed(backend: KeyedBackend, stored: Stored, change: Callable[[Any], Any]) -> object:
     if type(stored) is list:
         return list(map(change, stored))
     if type(stored) is dict:

@@ -104,7 +104,7 @@ class TtlValueState(_Expiring, ValueState[T]):
         self._inner.clear()
 
 
-_ABSENT: Any = object()
+_ABSENT: object = object()
 
 
 class TtlReducingState(ReducingState[T]):

@@ -34,7 +34,7 @@ class WindowContext(Trigger.OnMergeContext, WindowAssigner.WindowAssignerContext
         self._keyed, self._windowed = keyed, windowed
         assert isinstance(windowed.space, NamespaceSpace)
         self._space = windowed.space
-        self._handles: dict[tuple[str, str], Any] = {}
+        self._handles: dict[tuple[str, str], object] = {}
         self.namespace: Namespace = None
         self.merged: Records = []
 

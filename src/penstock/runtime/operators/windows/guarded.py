@@ -27,7 +27,7 @@ from penstock.runtime.values import Accumulator, Entries, Namespace, Record
 
 __all__ = ["guarded", "guarded_functions"]
 
-_EMPTY: Any = object()
+_EMPTY: object = object()
 
 
 class _ResultError(Exception):

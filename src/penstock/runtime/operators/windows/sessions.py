@@ -6,8 +6,6 @@ in the meantime, the timer is set anew. So a record that prolongs a session touc
 
 from __future__ import annotations
 
-from typing import Any
-
 from penstock.core.functions.window import ProcessWindowFunction
 from penstock.core.program.job import ChainedOperator
 from penstock.core.program.specs import WindowSpec
@@ -68,7 +66,7 @@ class SessionWindowOperator(TimeWindowOperator):
         elif not timed:
             self._await(start, end - 1)
 
-    def _together(self, sessions: Entries, starts: list[int]) -> Any:
+    def _together(self, sessions: Entries, starts: list[int]) -> object:
         """Remove sessions and merge their accumulators, in the order of time."""
         merged = self._read(sessions.pop(starts[0])[1])
         for start in starts[1:]:
@@ -81,7 +79,7 @@ class SessionWindowOperator(TimeWindowOperator):
         self._backend.page.dirty = True
 
     @staticmethod
-    def _read(stored: Stored) -> Any:
+    def _read(stored: Stored) -> object:
         return stored[0] if type(stored) is tuple else loads(stored)[0]
 
     def _await(self, start: int, time_ms: int) -> None:

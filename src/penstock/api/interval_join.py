@@ -12,9 +12,8 @@ from penstock.api.keyed_stream import KeyedStream
 from penstock.core.errors import ProgramError
 from penstock.core.functions.join import ProcessJoinFunction
 from penstock.core.given import described
-from penstock.core.program.intervals import IntervalSide
 from penstock.core.program.output_tag import OutputTag
-from penstock.core.program.specs import IntervalJoinSpec
+from penstock.core.program.specs import IntervalJoinSpec, IntervalSide
 from penstock.core.time.spans import Span
 from penstock.core.types.type_info import TypeInformation
 from penstock.core.types.type_variables import R, T, V

@@ -11,8 +11,8 @@ from penstock.api.joined_streams import join_call, same_environment
 from penstock.api.keyed_stream import KeyedStream
 from penstock.core.functions.base import Function, RuntimeContext
 from penstock.core.functions.connected import KeyedCoProcessFunction
+from penstock.core.functions.internal import Stamped
 from penstock.core.functions.join import JoinFunction
-from penstock.core.functions.stamped import Stamped
 from penstock.core.state.keyed import ListState, ListStateDescriptor, StateTtlConfig
 from penstock.core.time.spans import MAX_TIMESTAMP
 from penstock.core.types.row import RowKind

@@ -19,7 +19,7 @@ from penstock.core.functions.base import (
     RuntimeContext,
 )
 from penstock.core.functions.connected import CoFlatMapFunction, CoMapFunction, KeyedCoProcessFunction
-from penstock.core.functions.rolling import RollingFunction
+from penstock.core.functions.internal import RollingFunction
 from penstock.core.given import a_class_of, described
 from penstock.core.program.specs import TransformSpec
 from penstock.core.state.keyed import ReducingStateDescriptor

@@ -17,8 +17,8 @@ from penstock.core.functions.base import Function, KeyedProcessFunction, Process
 from penstock.core.functions.checkpointed import checkpoint_listener, checkpointed_function
 from penstock.core.functions.join import ProcessJoinFunction
 from penstock.core.functions.window import ProcessWindowFunction, WindowFunction
-from penstock.core.program.intervals import IntervalSide
 from penstock.core.program.output_tag import OutputTag
+from penstock.core.time.spans import MAX_TIMESTAMP
 from penstock.core.time.watermarks import WatermarkStrategy
 from penstock.core.types.type_info import TypeInformation
 from penstock.core.windows.evictors import Evictor
@@ -31,6 +31,7 @@ __all__ = [
     "CollectSpec",
     "FunctionSinkSpec",
     "IntervalJoinSpec",
+    "IntervalSide",
     "KeyedProcessSpec",
     "OperatorSpec",
     "PatternMatchSpec",
@@ -199,6 +200,30 @@ class PatternMatchSpec(OperatorSpec):
     @property
     def is_keyed(self) -> bool:
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalSide:
+    """One input: `ts + first … ts + last` of the other side match a record of it.
+
+    `outer`: records that nothing matched are emitted too. `late` names the side output of late records.
+
+    >>> IntervalSide(-5, 5).over(10)
+    16
+    """
+
+    first: int
+    last: int
+    outer: bool = False
+    late: OutputTag | None = None
+
+    def over(self, timestamp: int) -> int:
+        """When nothing can match a record any more: the watermark is past the end of its interval."""
+        return min(timestamp + self.last + 1, MAX_TIMESTAMP)
+
+    def expired(self, clock: int) -> int:
+        """Records before this timestamp match nothing any more; at the end of time none does."""
+        return clock - self.last if clock < MAX_TIMESTAMP else clock + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,10 @@ from typing import Any
 from penstock.core.errors import TimestampError
 from penstock.core.functions.base import TimeDomain
 from penstock.core.functions.join import ProcessJoinFunction
-from penstock.core.program.intervals import IntervalSide
 from penstock.core.program.job import ChainedOperator
 from penstock.core.program.output_tag import OutputTag
 from penstock.core.program.poison import FailedTimer
-from penstock.core.program.specs import IntervalJoinSpec
+from penstock.core.program.specs import IntervalJoinSpec, IntervalSide
 from penstock.core.time.spans import MAX_TIMESTAMP
 from penstock.runtime.codec import IMMUTABLE, Encoded, decode, encode, is_immutable, loads
 from penstock.runtime.context import LiveRuntimeContext, TaskContext

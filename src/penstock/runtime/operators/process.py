@@ -11,8 +11,7 @@ from typing import Any
 
 from penstock.core.errors import ProgramError, TimestampError
 from penstock.core.functions.base import KeyedProcessFunction, ProcessFunction, TimeDomain, TimerService
-from penstock.core.functions.rolling import RollingFunction
-from penstock.core.functions.stamped import Stamped
+from penstock.core.functions.internal import RollingFunction, Stamped
 from penstock.core.program.job import ChainedOperator
 from penstock.core.program.output_tag import OutputTag
 from penstock.core.program.specs import BroadcastSpec, KeyedProcessSpec, ProcessSpec

@@ -1,12 +1,12 @@
-"""Functions the runtime may replace by a faster built-in with the same result."""
+"""Functions of Penstock's own: state that the runtime may fold by itself, records with a timestamp of their own."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock.core.functions.base import KeyedProcessFunction
 
-__all__ = ["RollingFunction"]
+__all__ = ["RollingFunction", "Stamped"]
 
 
 class RollingFunction(KeyedProcessFunction):
@@ -19,3 +19,14 @@ class RollingFunction(KeyedProcessFunction):
 
     rolled: Any = None
     only_last: bool = False
+
+
+class Stamped(NamedTuple):
+    """Yielded by functions of ours on streams with timestamps: `value` leaves with this one, not the input's.
+
+    >>> Stamped("pair", 7).timestamp
+    7
+    """
+
+    value: Any
+    timestamp: int

@@ -12,6 +12,7 @@ import pytest
 
 from scripts.parity import load_gaps
 from tests.parity.pyflink_suite.stand_in.bridge import Missing, OutOfReach
+from tests.parity.pyflink_suite.stand_in.java import give_java_objects
 
 OUTCOMES = "PYFLINK_SUITE_OUTCOMES"
 _BRIDGE = re.compile(
@@ -19,6 +20,11 @@ _BRIDGE = re.compile(
     r"|unexpected keyword argument '(j_\w+)'"
     r"|((?:Source|Sink)Function\(\)) takes no arguments"  # the name of a Java class is given
 )
+
+
+def pytest_configure() -> None:
+    """Classes are changed in the process of the suite alone: other tests look at them too."""
+    give_java_objects()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,13 +8,11 @@ from typing import Any
 from penstock.common import Configuration as _Configuration
 from penstock.common import WatermarkStrategy
 from penstock.datastream import DataStream, StreamExecutionEnvironment
-from tests.parity.pyflink_suite.stand_in.java import Gateway, give_java_objects
+from tests.parity.pyflink_suite.stand_in.java import Gateway
 from tests.parity.pyflink_suite.stand_in.parquet_files import create_hadoop_configuration, to_java_data_type
 from tests.parity.pyflink_suite.stand_in.reach import OutOfReach
 
 __all__ = ["Missing", "OutOfReach", "get_gateway", "get_j_env_configuration", "take"]
-
-give_java_objects()
 
 
 class Missing:
